@@ -39,6 +39,8 @@ pub struct Message {
     pub expires_at: Option<Timestamp>,
     /// The session that it is for, while it is on its way to another machine: meanwhile its name may pass to another agent.
     pub to_session: Option<SessionId>,
+    /// The machine that the session is on, meanwhile: neither the name nor a later record of it changes where this goes.
+    pub to_machine: Option<MachineName>,
 }
 
 impl Message {
@@ -94,6 +96,7 @@ impl Message {
             kind: None,
             expires_at: None,
             to_session: None,
+            to_machine: None,
         }
     }
 }

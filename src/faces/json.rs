@@ -38,7 +38,8 @@ pub(super) struct AgentJson<'a> {
     name: &'a str,
     presence: &'static str,
     harness: &'static str,
-    pid: i32,
+    /// `None` on another machine: there is no such process here.
+    pid: Option<i32>,
     session_id: &'a str,
     cwd: &'a str,
     model: &'a str,
@@ -89,7 +90,7 @@ impl<'a> AgentJson<'a> {
             name: agent.name.as_str(),
             presence: profile.presence.name(),
             harness: harness(profile),
-            pid: agent.process.pid().get(),
+            pid: (!agent.is_remote()).then(|| agent.process.pid().get()),
             session_id: agent.session.as_str(),
             cwd: &agent.cwd,
             model: &agent.model,

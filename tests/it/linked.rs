@@ -1,6 +1,7 @@
 //! Agents on other machines, as the commands and hooks here see them. No network: these tests write what the link
 //! process would write.
 
+mod configuring;
 mod holding;
 mod listing;
 mod refusing;

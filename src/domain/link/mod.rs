@@ -18,7 +18,7 @@ pub use address::{LinkAddress, LinkAddressError};
 pub use leases::{Leases, OwnerState};
 pub use machine::{LeaseEpoch, MachineName, MachineNameError, RemoteMachine, on_machine};
 pub use outside_paths::{has_outside_path, without_outside_paths};
-pub use path_table::{PathConflict, PathTable, SharedPath, shared};
+pub use path_table::{PathConflict, PathTable, SharedPath, by_clock, later, shared};
 pub use presence::{AgentPresence, HeardAgent, PresenceReport};
 pub use records::{MachineRecord, NameRecord, RecordOwner, TaskHolding, TaskKey, TaskRecord, TaskReopening};
 pub use run_letters::{

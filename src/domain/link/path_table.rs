@@ -1,7 +1,9 @@
 //! The paths of one repository that agents hold over all machines: one record, so that whether two patterns overlap is
 //! decided by one compare-and-swap.
 
-use jiff::Timestamp;
+use std::collections::HashSet;
+
+use jiff::{SignedDuration, Timestamp};
 
 use super::leases::{Leases, OwnerState};
 use super::machine::MachineName;
@@ -12,7 +14,8 @@ use crate::domain::{Conflict, Reservation, RootCommit};
 /// How many steps the comparison of all patterns may take. More than that counts as a conflict.
 const STEPS: usize = 20_000_000;
 
-/// A path that is held. The reservation is written below a root that is nowhere, so it binds no file by its place.
+/// A path that is held. The reservation is written below a root that is nowhere, so it binds no file by its place. It
+/// expires by the clock of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedPath {
     pub owner: RecordOwner,
@@ -46,7 +49,7 @@ impl PathTable {
         Self { repository, held: Vec::new() }
     }
 
-    /// Removes what nobody holds any more: leases that are over, and times that have passed.
+    /// Removes what nobody holds any more: leases that are over, and times that have passed. `now` is the server's time.
     pub fn prune(&mut self, leases: &Leases, now: Timestamp) {
         self.held
             .retain(|held| leases.state(&held.owner) == OwnerState::Holds && held.reservation.binds(now));
@@ -76,10 +79,52 @@ impl PathTable {
         self.held.sort_by(|a, b| a.place().cmp(&b.place()));
     }
 
+    /// Makes these the paths that agents hold, as many as fit: what they hold already comes first, so that nobody loses
+    /// something to a path that was asked for later. The paths that did not fit, of each agent in that order.
+    pub fn set_all(
+        &mut self,
+        wanted: Vec<(RecordOwner, Vec<Reservation>)>,
+        before: &Self,
+        most: usize,
+    ) -> Vec<Vec<Reservation>> {
+        let is_of_others =
+            |held: &SharedPath| !wanted.iter().any(|(owner, _)| held.owner.is_same_agent(owner));
+        self.held.retain(is_of_others);
+        let room = most.saturating_sub(self.held.len());
+        let mut left = vec![Vec::new(); wanted.len()];
+        let mut flagged: Vec<(bool, usize, Reservation)> = Vec::new();
+        for (agent, (owner, paths)) in wanted.iter().enumerate() {
+            // By hash: of thousands, each is looked up.
+            let known: HashSet<&str> =
+                before.of(owner).map(|held| held.reservation.pattern.as_str()).collect();
+            let flag = |path: &Reservation| (!known.contains(path.pattern.as_str()), agent, path.clone());
+            flagged.extend(paths.iter().map(flag));
+        }
+        flagged.sort_by_key(|(is_new, ..)| *is_new);
+        for (_, agent, path) in flagged.drain(room.min(flagged.len())..) {
+            left[agent].push(path);
+        }
+        for (agent, (owner, _)) in wanted.iter().enumerate() {
+            let fits = flagged.iter().filter(|(_, of, _)| *of == agent).map(|(.., path)| path.clone());
+            self.set(owner, fits.collect());
+        }
+        left
+    }
+
     /// What the agent holds.
     pub fn of<'t>(&'t self, owner: &'t RecordOwner) -> impl Iterator<Item = &'t SharedPath> {
         self.held.iter().filter(move |held| held.owner.is_same_agent(owner))
     }
+}
+
+/// The reservation with times by a clock that is ahead of ours by so much; of a time by that clock, `-ahead` leads back.
+pub fn by_clock(reservation: Reservation, ahead: SignedDuration) -> Reservation {
+    Reservation { expires_at: reservation.expires_at.map(|at| later(at, ahead)), ..reservation }
+}
+
+/// The time by a clock that is ahead of ours by so much.
+pub fn later(time: Timestamp, ahead: SignedDuration) -> Timestamp {
+    time.saturating_add(ahead).unwrap_or(time)
 }
 
 /// The root of patterns that travel: no file can be there, because file names have no NUL.
@@ -221,5 +266,50 @@ mod tests {
         assert_eq!(table.held.len(), 1);
         table.prune(&leases(&["a"]), at(5));
         assert!(table.held.is_empty());
+    }
+
+    #[test]
+    fn a_path_expires_by_the_clock_of_the_server_whoever_looks() {
+        let ahead = SignedDuration::from_secs;
+        let timed = Reservation { expires_at: Some(at(100)), ..reserved("src", "/w") };
+        // The holder's clock is 40 seconds behind that of the server.
+        let held = by_clock(shared(&timed, "/").unwrap(), ahead(40));
+        assert_eq!(held.expires_at, Some(at(140)));
+        assert_eq!(by_clock(held.clone(), ahead(-40)).expires_at, Some(at(100)));
+        let mut table = PathTable::new(commit());
+        table.set(&owner("a", "Anna"), vec![held]);
+        // Another machine's clock is an hour ahead of the server: it is 139 there, and 3,739 here.
+        table.prune(&leases(&["a"]), later(at(3_739), ahead(-3_600)));
+        assert_eq!(table.held.len(), 1);
+        table.prune(&leases(&["a"]), later(at(3_740), ahead(-3_600)));
+        assert!(table.held.is_empty());
+        assert_eq!(later(Timestamp::MAX, ahead(1)), Timestamp::MAX);
+    }
+
+    #[test]
+    fn of_too_many_paths_those_that_are_held_already_stay() {
+        let path = |text: &str| shared(&reserved(text, "/w"), "/").unwrap();
+        let patterns = |paths: &[Reservation]| -> Vec<String> {
+            paths.iter().map(|path| path.pattern.clone()).collect()
+        };
+        let (anna, amy, bob) = (owner("a", "Anna"), owner("a", "Amy"), owner("b", "Bob"));
+        let mut table = PathTable::new(commit());
+        table.set(&bob, vec![path("b1"), path("b2")]);
+        table.set(&amy, vec![path("y1")]);
+        let before = table.clone();
+        let wanted = || {
+            vec![(anna.clone(), vec![path("a1"), path("a2")]), (amy.clone(), vec![path("y0"), path("y1")])]
+        };
+        let left = table.set_all(wanted(), &before, 4);
+        assert_eq!([patterns(&left[0]), patterns(&left[1])], [vec!["a2"], vec!["y0"]]);
+        let held: Vec<&str> = table.held.iter().map(|held| held.reservation.pattern.as_str()).collect();
+        assert_eq!(held, ["y1", "a1", "b1", "b2"]);
+        let mut table = before.clone();
+        assert!(table.set_all(wanted(), &before, 6).iter().all(Vec::is_empty));
+        assert_eq!(table.held.len(), 6);
+        // Others have more than that: nothing of theirs is removed.
+        let mut table = before.clone();
+        assert_eq!(table.set_all(wanted(), &before, 1).concat().len(), 4);
+        assert_eq!(table.held.len(), 2);
     }
 }

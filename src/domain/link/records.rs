@@ -95,15 +95,20 @@ impl TaskReopening {
     /// Whether it took back what that machine completed at that time. Clocks differ; but a completion of the machine that
     /// is named was made by its own clock.
     pub fn covers(&self, machine: &MachineName, at: Timestamp) -> bool {
-        let is_named = self.done_on == *machine && at <= self.done_at + WRITTEN_LATER;
+        let is_named = self.done_on == *machine && at <= after(self.done_at, WRITTEN_LATER);
         is_named || at <= self.at
     }
 
     /// When a reopening happens by the clocks of all that led to it: never before what it takes back.
     pub fn time(now: Timestamp, done_at: Timestamp, before: Option<&Self>) -> Timestamp {
-        let later = |at: Timestamp| at + SignedDuration::from_millis(1);
+        let later = |at: Timestamp| after(at, SignedDuration::from_millis(1));
         before.map_or(now, |before| now.max(later(before.at))).max(later(done_at))
     }
+}
+
+/// So much later. Another machine may have written any time: one at the end of all times stays there.
+fn after(at: Timestamp, span: SignedDuration) -> Timestamp {
+    at.saturating_add(span).unwrap_or(Timestamp::MAX)
 }
 
 #[cfg(test)]
@@ -132,5 +137,23 @@ mod tests {
         assert!(!reopening.covers(&machine("laptop"), at(2_000)), "it was completed again");
         let next = TaskReopening::time(at(5), at(6), Some(&reopening));
         assert!(next > reopening.at);
+    }
+
+    #[test]
+    fn no_time_of_another_machine_is_too_late() {
+        let (machine, name) = (MachineName::new("laptop").unwrap(), AgentName::new("Anna").unwrap());
+        let last = Timestamp::MAX;
+        let reopening = TaskReopening {
+            by: name.clone(),
+            machine: machine.clone(),
+            at: TaskReopening::time(Timestamp::UNIX_EPOCH, last, None),
+            reason: "wrong".to_string(),
+            done_by: name,
+            done_on: machine.clone(),
+            done_at: last,
+        };
+        assert_eq!(reopening.at, last);
+        assert!(reopening.covers(&machine, last));
+        assert_eq!(TaskReopening::time(Timestamp::UNIX_EPOCH, last, Some(&reopening)), last);
     }
 }

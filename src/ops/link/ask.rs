@@ -11,17 +11,19 @@ use crate::ops::runs::RUN_VARIABLE;
 use crate::store::link_protocol::{Holder, LinkAnswer, LinkRequest, LocalAgent, MAX_LINE};
 use crate::store::{LinkProblem, Mesh, StoreError};
 use crate::sys::line_socket::{self, LineSocketError};
-use crate::sys::{clock, detached};
+use crate::sys::{clock, detached, test_switches};
 
 /// How long a command waits for a decision of the server.
-pub(super) const DECISION: Duration = Duration::from_secs(8);
+const DECISION: Duration = Duration::from_secs(8);
 /// How long it waits for a link process that it started to listen.
 const START: Duration = Duration::from_secs(5);
+/// After how long another is started if there is still none.
+const START_AGAIN: Duration = Duration::from_millis(500);
 /// How long somebody who only says that there is something to do waits.
 const POKE: Duration = Duration::from_millis(200);
 
 /// What is known of a decision without an answer.
-const UNKNOWN: &str = "it may have decided nevertheless: run the command again, which does no harm";
+const UNKNOWN: &str = "the server may have decided anyway; it is safe to run the command again";
 
 /// Whether the mesh is linked with other machines.
 pub fn is_linked(mesh: &Mesh) -> bool {
@@ -48,7 +50,7 @@ pub(in crate::ops) fn decide(
         LinkAnswer::Unknown { problem } => Err(unreachable(&problem, UNKNOWN)),
         LinkAnswer::Refused { why } => {
             Err(CommandError::new(CommandErrorKind::Corrupt, format!("the server can't decide: {why}"))
-                .hint("does another machine have a newer `msg`? `msg link status` shows the versions"))
+                .hint("update `msg` on this machine: another machine may run a newer version"))
         }
         answer => Ok(answer),
     }
@@ -86,6 +88,11 @@ pub(in crate::ops) fn ask_link(ctx: &Context, mesh: &Mesh, request: &LinkRequest
     })
 }
 
+/// How long whoever asks for a decision waits for it.
+pub(super) fn decision_limit() -> Duration {
+    test_switches::or_long(DECISION)
+}
+
 /// Starts the link process if somebody killed it, for whoever waits for news from other machines.
 pub(in crate::ops) fn keep_link(ctx: &Context, mesh: &Mesh) {
     let is_missing = mesh.link().is_running().is_ok_and(|is_running| !is_running);
@@ -95,10 +102,10 @@ pub(in crate::ops) fn keep_link(ctx: &Context, mesh: &Mesh) {
 }
 
 fn say(ctx: &Context, mesh: &Mesh, request: &LinkRequest) -> Result<LinkAnswer, CommandError> {
-    let until = Instant::now() + DECISION;
+    let until = Instant::now() + decision_limit();
     let path = mesh.link().socket();
-    let mut is_started = false;
-    let give_up = Instant::now() + START;
+    let mut started: Option<Instant> = None;
+    let give_up = Instant::now() + test_switches::or_long(START);
     loop {
         match line_socket::ask(&path, &request.line(), until, MAX_LINE) {
             Ok(line) => {
@@ -110,9 +117,10 @@ fn say(ctx: &Context, mesh: &Mesh, request: &LinkRequest) -> Result<LinkAnswer, 
                 });
             }
             Err(LineSocketError::Absent) if Instant::now() < give_up => {
-                if !is_started {
+                // Again: what it met may have been a process that was just ending.
+                if started.is_none_or(|started| started.elapsed() >= START_AGAIN) {
                     start(ctx, mesh)?;
-                    is_started = true;
+                    started = Some(Instant::now());
                 }
                 clock::pause(Duration::from_millis(20));
             }
@@ -155,7 +163,7 @@ pub(in crate::ops) fn poke(ctx: &Context, mesh: &Mesh) {
     if !is_linked(mesh) {
         return;
     }
-    let until = Instant::now() + POKE;
+    let until = Instant::now() + test_switches::or_long(POKE);
     if matches!(
         line_socket::tell(&mesh.link().socket(), &LinkRequest::Poke.line(), until),
         Err(LineSocketError::Absent)
@@ -213,7 +221,8 @@ pub(in crate::ops) fn unreachable(problem: &LinkProblem, so: &str) -> CommandErr
     let error = CommandError::new(CommandErrorKind::NotLinked, text).fact("problem", problem.kind.as_str());
     let error = problem.hints.iter().fold(error, |error, hint| error.hint(hint.as_str()));
     error.hint(
-        "`msg link status` shows the state of the link; what binds on this machine alone works without it",
+        "`msg link status` shows the state of the link; commands that concern only this machine work without \
+         the server",
     )
 }
 

@@ -21,6 +21,8 @@ use super::clock_difference::{SET_CLOCKS, clock_difference};
 
 /// How long `stop` waits until the link process has ended.
 const STOP: Duration = Duration::from_secs(10);
+/// After how long a link process is asked to stop once more.
+const ASK_AGAIN: Duration = Duration::from_millis(500);
 /// How long `link URL` waits until the link process that it started says how it is.
 const SETTLE: Duration = Duration::from_secs(10);
 
@@ -39,6 +41,54 @@ pub struct LinkSettings {
     pub is_forced: bool,
 }
 
+impl LinkSettings {
+    /// The command line that says the same.
+    fn line(&self) -> String {
+        let mut words = vec!["msg link".to_string()];
+        words.extend(self.address.as_deref().map(|address| shell_word(address).into_owned()));
+        let mut option = |name: &str, value: &str| words.push(format!("{name} {}", shell_word(value)));
+        let path = |path: &PathBuf| path.to_string_lossy().into_owned();
+        if let Some(name) = &self.machine {
+            option("--machine", name);
+        }
+        if let Some(file) = &self.credentials {
+            option("--credentials", &path(file));
+        }
+        if let Some(file) = &self.ca {
+            option("--ca", &path(file));
+        }
+        if let Some((certificate, key)) = &self.client_certificate {
+            option("--certificate", &path(certificate));
+            option("--key", &path(key));
+        }
+        if let Some(replicas) = self.replicas {
+            option("--replicas", &replicas.to_string());
+        }
+        if let Some(is_rule) = self.reserves_repository {
+            option("--reserve-repo", if is_rule { "yes" } else { "no" });
+        }
+        match self.runs.checkouts.as_deref() {
+            Some([]) => option("--allow-runs", "none"),
+            Some(dirs) => dirs.iter().for_each(|dir| option("--allow-runs", &path(dir))),
+            None => {}
+        }
+        match self.runs.machines.as_deref() {
+            Some([]) => option("--allow-runs-from", "all"),
+            Some(names) => option("--allow-runs-from", &names.join(",")),
+            None => {}
+        }
+        match &self.runs.remote {
+            Some(PushTarget::Nowhere) => option("--push-runs", "none"),
+            Some(PushTarget::Remote(name)) => option("--push-runs", name),
+            None => {}
+        }
+        if self.is_forced {
+            words.push("--force".to_string());
+        }
+        words.join(" ")
+    }
+}
+
 /// What is told about runs for other machines. What is not told stays as it was.
 #[derive(Clone, Debug, Default)]
 pub struct RunPermissionChange {
@@ -48,6 +98,12 @@ pub struct RunPermissionChange {
     pub machines: Option<Vec<String>>,
     /// Where their branches are pushed.
     pub remote: Option<PushTarget>,
+}
+
+impl RunPermissionChange {
+    fn says_something(&self) -> bool {
+        self.checkouts.is_some() || self.machines.is_some() || self.remote.is_some()
+    }
 }
 
 /// Where branches of runs for other machines are pushed.
@@ -113,18 +169,7 @@ pub fn link_status(op: &Op) -> Result<LinkStatus, CommandError> {
 /// Links the mesh, or changes how it is linked. The server is tried first: what can't work is not saved.
 pub fn set_link(op: &Op, settings: &LinkSettings) -> Result<LinkStatus, CommandError> {
     op.leave_link_alone();
-    let line = || {
-        let line = match (&settings.address, &settings.runs.checkouts) {
-            (None, Some(dirs)) => {
-                let dirs: Vec<_> =
-                    dirs.iter().map(|dir| shell_word(&dir.to_string_lossy()).into_owned()).collect();
-                let words = if dirs.is_empty() { "none".to_string() } else { dirs.join(" --allow-runs ") };
-                format!("msg link --allow-runs {words}")
-            }
-            (address, _) => format!("msg link {}", address.as_deref().unwrap_or("URL")),
-        };
-        person_required::with_mesh(op, &line)
-    };
+    let line = || person_required::with_mesh(op, &settings.line());
     person_required::required_at_terminal(op, line)?;
     let before = match op.mesh()? {
         Some(mesh) => mesh.link().config()?,
@@ -133,21 +178,29 @@ pub fn set_link(op: &Op, settings: &LinkSettings) -> Result<LinkStatus, CommandE
     let config = configured(op, settings, before.as_ref())?;
     // What is allowed counts at once, also without the server: whoever takes it back means it.
     let is_only_permission = before.as_ref().is_some_and(|before| {
-        before != &config && LinkConfig { runs: config.runs.clone(), ..before.clone() } == config
+        settings.runs.says_something() && LinkConfig { runs: config.runs.clone(), ..before.clone() } == config
     });
+    if !is_only_permission && !cfg!(feature = "link") {
+        return Err(ask::not_built_in());
+    }
     let difference = match settings.is_forced || is_only_permission {
         true => None,
-        false => clock_difference(&try_server(&config)?),
+        false => clock_difference(&try_server(&config, op.mesh()?.as_deref())?),
     };
     let mesh = op.create_mesh()?;
     mesh.link().set_config(&config)?;
     if is_only_permission {
         return link_status(op);
     }
-    mesh.remote().begin_feed()?;
     if before.as_ref().is_some_and(|before| before != &config) {
         end_process(op, &mesh)?;
     }
+    if before.is_some_and(|before| before.address != config.address) {
+        // Another mesh knows nothing of what this machine has shared.
+        mesh.link().forget_shared()?;
+        mesh.remote().forget_others()?;
+    }
+    mesh.remote().begin_feed()?;
     // Without an agent there is nothing to link yet: the first `join` starts it.
     let has_agents = Roster::read(&mesh)?.live().any(|agent| agent.is_ours());
     if has_agents && cfg!(feature = "link") {
@@ -270,7 +323,9 @@ fn permission(
         Some(PushTarget::Nowhere) => None,
         None => before.remote,
     };
-    if checkouts.is_empty() && (!machines.is_empty() || remote.is_some()) && change.checkouts.is_none() {
+    let asks_for_some = change.machines.as_ref().is_some_and(|names| !names.is_empty())
+        || matches!(change.remote, Some(PushTarget::Remote(_)));
+    if checkouts.is_empty() && asks_for_some && change.checkouts.is_none() {
         return Err(invalid("no runs for other machines are allowed yet".to_string())
             .hint("name a checkout, too: `msg link --allow-runs DIR`"));
     }
@@ -296,13 +351,13 @@ pub(super) fn credentials(ctx: &Context, path: &Path) -> Result<LinkCredentials,
 }
 
 #[cfg(feature = "link")]
-fn try_server(config: &LinkConfig) -> Result<ServerSummary, CommandError> {
-    let tried = super::process::try_server(config)?;
+fn try_server(config: &LinkConfig, mesh: Option<&Mesh>) -> Result<ServerSummary, CommandError> {
+    let tried = super::process::try_server(config, mesh)?;
     tried.map_err(|problem| ask::unreachable(&problem, "nothing was saved"))
 }
 
 #[cfg(not(feature = "link"))]
-fn try_server(_: &LinkConfig) -> Result<ServerSummary, CommandError> {
+fn try_server(_: &LinkConfig, _: Option<&Mesh>) -> Result<ServerSummary, CommandError> {
     Err(ask::not_built_in())
 }
 
@@ -329,7 +384,7 @@ pub enum StopOutcome {
     NotRunning,
 }
 
-/// Ends the link process. The next command that needs it starts it again.
+/// Ends the link process. The next command or hook starts it again.
 pub fn stop_link(op: &Op) -> Result<StopOutcome, CommandError> {
     op.leave_link_alone();
     person_required::required_at_terminal(op, || person_required::with_mesh(op, "msg link stop"))?;
@@ -344,18 +399,24 @@ fn end_process(op: &Op, mesh: &Mesh) -> Result<StopOutcome, CommandError> {
         return Ok(StopOutcome::NotRunning);
     }
     let until = Instant::now() + STOP;
-    let asked = line_socket::ask(&mesh.link().socket(), &LinkRequest::Stop.line(), until, 4096);
-    if let Err(error) = asked {
+    let ask = || line_socket::ask(&mesh.link().socket(), &LinkRequest::Stop.line(), until, 4096);
+    let mut asked = Instant::now();
+    if let Err(error) = ask() {
         op.warn(format!("the link process did not answer: {error}"));
     }
     while mesh.link().is_running()? {
+        // One that was started meanwhile may have waited for the lock of the one that ended.
+        if asked.elapsed() >= ASK_AGAIN {
+            drop(ask());
+            asked = Instant::now();
+        }
         if Instant::now() >= until {
             let pid = mesh.link().pid().map_or(String::new(), |pid| format!(" (process {pid})"));
             return Err(CommandError::new(
                 CommandErrorKind::TimedOut,
                 format!("the link process{pid} has not ended"),
             )
-            .hint("end it with `kill`; what it does is safe at any moment"));
+            .hint("end it with `kill`: nothing is lost"));
         }
         clock::pause(Duration::from_millis(20));
     }
@@ -377,14 +438,24 @@ pub fn unlink(op: &Op) -> Result<UnlinkOutcome, CommandError> {
     let Some(mesh) = op.mesh()?.filter(|mesh| mesh.link().is_configured()) else {
         return Ok(UnlinkOutcome::NotLinked);
     };
+    let machine = mesh.link().config()?.map(|config| config.machine);
+    // Only a process that is linked can tell the server that this machine goes.
+    let before = link_status(op)?;
     mesh.link().remove_config()?;
     end_process(op, &mesh)?;
     mesh.remote().forget_others()?;
-    let queued = mesh.remote().queued_count()?;
-    if queued > 0 {
+    if let Some(machine) = machine.filter(|_| !before.is_linked()) {
         op.warn(format!(
-            "{queued} messages to other machines were not sent; they are sent if you link the mesh again"
+            "the server was not told: other machines may still list the agents of this one; \
+             `msg link forget {machine}` on one of them removes them"
         ));
+    }
+    match mesh.remote().queued_count()? {
+        0 => {}
+        1 => op.warn("1 message to another machine was not sent; it is sent if you link the mesh again"),
+        queued => op.warn(format!(
+            "{queued} messages to other machines were not sent; they are sent if you link the mesh again"
+        )),
     }
     Ok(UnlinkOutcome::Unlinked)
 }

@@ -36,7 +36,10 @@ fn all(mesh: &Mesh) -> Result<Vec<HealthCheck>, StoreError> {
         ),
         None => HealthCheck::ok(
             NAME,
-            format!("{}: no link process runs; the next agent starts it", config.address),
+            format!(
+                "{}: no link process runs; the next agent that joins starts it, or `msg link run`",
+                config.address
+            ),
         ),
     });
     checks.extend(credentials(&config)?);
@@ -47,7 +50,10 @@ fn all(mesh: &Mesh) -> Result<Vec<HealthCheck>, StoreError> {
     }
     let queued = mesh.remote().queued_count()?;
     if queued > 0 && state.as_ref().is_none_or(|state| state.stage != LinkStage::Linked) {
-        let text = format!("{queued} messages to other machines wait here until the server is reached");
+        let text = match queued {
+            1 => "1 message to another machine waits here until the server is reached".to_string(),
+            _ => format!("{queued} messages to other machines wait here until the server is reached"),
+        };
         checks.push(HealthCheck::warn(NAME, text, "`msg link status` says why it is not reached"));
     }
     Ok(checks)
@@ -109,7 +115,11 @@ fn version(state: &LinkState) -> Option<HealthCheck> {
     let own = env!("CARGO_PKG_VERSION");
     (state.version != own).then(|| {
         let text = format!("the link process runs msg {}, and this is {own}", state.version);
-        HealthCheck::warn(NAME, text, "`msg link stop` ends it; the next command starts one of this version")
+        HealthCheck::warn(
+            NAME,
+            text,
+            "`msg link stop` ends it; the next command or hook starts one of this version",
+        )
     })
 }
 
@@ -137,10 +147,17 @@ fn durability(config: &LinkConfig) -> Option<HealthCheck> {
             ),
             fix,
         ),
+        // The port of the generated configuration serves the server's own machine alone.
+        SyncPolicy::Unknown if !config.address.is_loopback() => HealthCheck::ok(
+            NAME,
+            format!(
+                "not checked whether a power cut at the server loses what it confirmed: its monitoring port, `{host}:8222`, can't be read from here; look for `sync_interval: always` in its configuration"
+            ),
+        ),
         SyncPolicy::Unknown => HealthCheck::warn(
             NAME,
             format!(
-                "whether a power cut at the server loses what it confirmed is not known: its monitoring port, `{host}:8222`, does not say"
+                "cannot check whether a power cut at the server loses what it confirmed: its monitoring port, `{host}:8222`, does not say"
             ),
             fix,
         ),

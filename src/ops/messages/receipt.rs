@@ -2,14 +2,14 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{AgentName, Liveness, Message};
+use crate::domain::{AgentName, Liveness, Message, PeerText};
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::link::elsewhere::why_it_waits;
 use crate::store::{
     GraveId, Mesh, MessageLocation, MessageStem, OwnerlessInbox, Registration, RemoteDelivery, SeenRecord,
-    SentMessageLocation,
+    SentMessageLocation, SentRecord,
 };
 use crate::sys::process;
 
@@ -78,7 +78,7 @@ pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
             ("gone", None, None, Some("it could not be read, and was set aside".to_string()))
         }
         SentMessageLocation::Remote(delivery) => {
-            on_the_way(&mesh, &sent.to, &delivery, filed.message.timestamp)?
+            on_the_way(&mesh, &sent, &delivery, filed.message.timestamp)?
         }
         SentMessageLocation::Nowhere => nowhere(&mesh, &sent.to)?,
     };
@@ -126,10 +126,11 @@ type ReceiptState = (&'static str, Option<Timestamp>, Option<String>, Option<Str
 /// What became of a message to another machine that nobody has read yet.
 fn on_the_way(
     mesh: &Mesh,
-    to: &AgentName,
+    sent: &SentRecord,
     delivery: &RemoteDelivery,
     sent_at: Timestamp,
 ) -> Result<ReceiptState, CommandError> {
+    let to = &sent.to;
     let machine = mesh.remote().agent(to)?.and_then(|record| record.agent.machine);
     let why_it_waits = machine.as_ref().and_then(|machine| why_it_waits(mesh, machine));
     let place = match &machine {
@@ -152,7 +153,12 @@ fn on_the_way(
             ("delivered", None, None, Some(format!("it is in the inbox of {place}")))
         }
         RemoteDelivery::Refused => {
-            let reason = format!("it could not be delivered to {place}, because nobody is called that there");
+            let reason = match mesh.remote().why_refused(to, &sent.stem)? {
+                Some(why) => format!("it could not be delivered to {place}: {}", PeerText::new(why).quoted()),
+                None => {
+                    format!("it could not be delivered to {place}, because nobody is called that there")
+                }
+            };
             ("gone", None, None, Some(reason))
         }
     })

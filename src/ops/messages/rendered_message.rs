@@ -278,6 +278,7 @@ mod tests {
             kind: None,
             expires_at: None,
             to_session: None,
+            to_machine: None,
         };
         RenderedMessage {
             message,

@@ -408,6 +408,7 @@ impl<'a> Post<'a> {
             kind: self.draft.kind,
             expires_at,
             to_session: None,
+            to_machine: None,
         };
         Ok((stamp, message))
     }

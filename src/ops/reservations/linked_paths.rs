@@ -95,10 +95,10 @@ fn ask_for_all<'a>(
 fn not_asked(error: CommandError, reach: RequestedReach) -> CommandError {
     match (error.kind, reach) {
         (CommandErrorKind::NotLinked | CommandErrorKind::NotBuiltIn, RequestedReach::Usual) => {
-            error.hint("with `--local` it is reserved in this work tree, on this machine alone")
+            error.hint("with `--no-repo` it is reserved in this work tree, on this machine alone")
         }
         (CommandErrorKind::NotLinked | CommandErrorKind::NotBuiltIn, _) => {
-            error.hint("without `--repo` (or with `--local`) it can be reserved on this machine alone")
+            error.hint("without `--repo` (or with `--no-repo`) it can be reserved on this machine alone")
         }
         _ => error,
     }

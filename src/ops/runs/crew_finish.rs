@@ -20,9 +20,8 @@ use super::supervisor::{RunFinish, Supervisor};
 use super::work::{RunWork, git_state};
 use super::worker_call;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::link::ask::LinkGrant;
 use crate::ops::tasks::{
-    CrewSpecTask, GivenAwayTask, complete_for_run, crew_spec, decide_completion_for_run, trusted_commands,
+    CrewSpecTask, GivenAwayTask, complete_for_run, confirm_for_run, crew_spec, trusted_commands,
 };
 
 /// How often to look whether it is one's turn to merge.
@@ -64,8 +63,7 @@ impl Supervisor<'_> {
             Err(error) => CrewEnd::Stuck(error.message),
         };
         if let CrewEnd::Merged { commit, proof } = &end
-            && let Err(error) =
-                complete_for_run(self.op, self.mesh, &self.run, evidence(commit.as_deref(), proof.as_ref()))
+            && let Err(error) = self.complete_merged(&evidence(commit.as_deref(), proof.as_ref()))
         {
             self.op.warn(format!("the task of run {} is completed later: {error}", self.run.id));
         }
@@ -152,16 +150,15 @@ impl Supervisor<'_> {
                 part.proven = Some(ProvenTree { tree: step.tree.clone(), test: test.clone() });
                 self.mesh.runs().put(&self.run)?;
             }
-            // Others get the work once the branch moves, so the server of a linked mesh decides before.
-            let grant = match self.wait_for_decision()? {
-                Some(Ok(grant)) => grant,
+            // Others get the work once the branch moves, so the server of a linked mesh is asked before. That the task is
+            // done is said after the move: nobody who is killed, or finds that the branch has moved, can take that back.
+            match self.wait_for_confirmation()? {
+                Some(Ok(())) => {}
                 Some(Err(given_away)) => return Ok(Some(CrewEnd::GivenAway(given_away.message))),
                 None => return Ok(None),
-            };
+            }
             match branch.advance(&tree, &step, &order.message) {
                 Ok(CrewMove::Moved { commit }) => {
-                    // It is written down next, as soon as the run knows its end.
-                    grant.into_iter().for_each(LinkGrant::keep);
                     return Ok(Some(CrewEnd::Merged { commit: Some(commit), proof }));
                 }
                 // Somebody moved the branch, or may be about to: what was tested is not what would be there.
@@ -207,16 +204,13 @@ impl Supervisor<'_> {
         Ok(Some(()))
     }
 
-    /// Asks the server of a linked mesh to complete the task, and waits until it can be asked. An error inside if another
-    /// machine has the task now; `None`: the run is to stop.
-    fn wait_for_decision(
-        &mut self,
-    ) -> Result<Option<Result<Option<LinkGrant<'_>>, CommandError>>, CommandError> {
-        let (op, mesh) = (self.op, self.mesh);
+    /// Asks the server of a linked mesh whether the task is still of this machine, and waits until it can be asked. An error
+    /// inside if another machine has it now; `None`: the run is to stop.
+    fn wait_for_confirmation(&mut self) -> Result<Option<Result<(), CommandError>>, CommandError> {
         let mut is_told = false;
         loop {
-            match decide_completion_for_run(op, mesh, &self.run) {
-                Ok(grant) => return Ok(Some(Ok(grant))),
+            match confirm_for_run(self.op, self.mesh, &self.run) {
+                Ok(()) => return Ok(Some(Ok(()))),
                 Err(error) => match error.kind {
                     CommandErrorKind::NotYours | CommandErrorKind::AlreadyCompleted => {
                         return Ok(Some(Err(error)));
@@ -228,12 +222,32 @@ impl Supervisor<'_> {
             if self.is_to_stop()? {
                 return Ok(None);
             }
-            if !is_told {
-                self.do_now("waits until the server of the linked mesh is reached")?;
-                is_told = true;
-            }
-            clock::pause(LOOK_AT_BRANCH);
+            self.wait_for_server(&mut is_told)?;
         }
+    }
+
+    /// Completes the task of work that is on the branch. The server of a linked mesh is waited for: if this machine gave the
+    /// task back now, another one would do it again.
+    fn complete_merged(&mut self, evidence: &TaskEvidence) -> Result<(), CommandError> {
+        let mut is_told = false;
+        loop {
+            match complete_for_run(self.op, self.mesh, &self.run, evidence.clone()) {
+                Err(error) if error.kind == CommandErrorKind::NotLinked && !self.is_to_stop()? => {
+                    self.wait_for_server(&mut is_told)?;
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    /// Waits a moment. What it waits for is said once.
+    fn wait_for_server(&mut self, is_told: &mut bool) -> Result<(), CommandError> {
+        if !*is_told {
+            self.do_now("waits until the server of the linked mesh is reached")?;
+            *is_told = true;
+        }
+        clock::pause(LOOK_AT_BRANCH);
+        Ok(())
     }
 
     /// Who stopped it.

@@ -133,9 +133,28 @@ pub(super) fn complete<'a>(
         )),
         _ => error,
     })?;
+    still_ours(mesh, key, answer)?;
+    Ok(LinkGrant::new(ctx, mesh))
+}
+
+/// Asks the server whether a task that an agent has claimed here is still of this machine, and completes nothing. An error
+/// if it was given to another machine, or is done there.
+pub(super) fn confirm(
+    ctx: &Context,
+    mesh: &Mesh,
+    agent: LocalAgent,
+    key: &TaskKey,
+    reason: String,
+) -> Result<(), CommandError> {
+    let request = LinkRequest::ConfirmTask { agent, key: key.clone(), reason: Some(reason) };
+    still_ours(mesh, key, ask::decide(ctx, mesh, &request)?)
+}
+
+/// An error if the answer says that another machine has the task, or has completed it.
+fn still_ours(mesh: &Mesh, key: &TaskKey, answer: LinkAnswer) -> Result<(), CommandError> {
     match answer {
-        LinkAnswer::Granted { .. } | LinkAnswer::Done => Ok(LinkGrant::new(ctx, mesh)),
-        LinkAnswer::Finished { by } if is_this_machine(mesh, &by)? => Ok(LinkGrant::new(ctx, mesh)),
+        LinkAnswer::Granted { .. } | LinkAnswer::Done => Ok(()),
+        LinkAnswer::Finished { by } if is_this_machine(mesh, &by)? => Ok(()),
         LinkAnswer::Finished { by } => Err(finished(&key.task, &by)),
         LinkAnswer::Taken { holders } => Err(lost(&key.task, holders.first())),
         answer => Err(nonsense(&answer)),

@@ -113,9 +113,8 @@ fn refusal(mesh: &Mesh, run: &Run, action: &str) -> Result<Option<CommandError>,
     Ok(Some(error.hint(all_the_same(run, action))))
 }
 
-/// The refusal if another machine of a linked mesh has the task, or has completed it. This is what the mirror says: it may
-/// be behind the server, and nothing can ask that whether a claim still counts without completing the task. A crew asks
-/// for the completion before its branch moves (`run_task::decide_completion_for_run`).
+/// The refusal if another machine of a linked mesh has the task, or has completed it. This is what the mirror says, which
+/// may be behind the server. A crew also asks the server before its branch moves (`run_task::confirm_for_run`).
 fn given_elsewhere(
     mesh: &Mesh,
     run: &Run,

@@ -66,7 +66,7 @@ pub(super) use open_task::is_open;
 #[cfg(feature = "link")]
 pub(super) use reopen::take_back;
 pub(super) use run_task::{
-    RunTask, claim_for_run, complete_for_run, decide_completion_for_run, look_for_run, release_after_run,
+    RunTask, claim_for_run, complete_for_run, confirm_for_run, look_for_run, release_after_run,
     shared_spec_path, withdraw_claim,
 };
 pub(super) use spec::problems;

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::domain::link::TaskKey;
 use crate::domain::runs::{Run, RunClaim, RunId};
 use crate::domain::spec::task_body;
 use crate::domain::{Agent, AgentName, EventKind, SessionId, TaskEvidence, TaskRef, quote_code, quote_name};
@@ -170,7 +171,7 @@ fn try_to_claim_for_run(
 ) -> Result<Option<(Agent, RunClaim)>, CommandError> {
     let parsed_spec = ParsedSpec::read(place.clone())?;
     let spellings = look_up(mesh);
-    let reason = format!("run {run}");
+    let reason = claim_reason(run);
     let candidate = || {
         let (claims, completions) = (mesh.tasks().claims()?, mesh.tasks().completions()?);
         let census = mesh.registry().census()?;
@@ -289,14 +290,30 @@ pub(in crate::ops) fn release_after_run(
     Ok(())
 }
 
-/// Asks the server of a linked mesh to complete the task of a run: before its work goes where others get it, and again
-/// before the completion is written down here. An error if another machine has the task, or has completed it. `None`:
-/// nobody else knows the task.
-pub(in crate::ops) fn decide_completion_for_run<'a>(
+/// Asks the server of a linked mesh whether the task of a run is still of this machine, before its work goes where others
+/// get it. An error if another machine has the task, or has completed it. Nothing is completed: whoever is killed before
+/// the work is there must not leave a task that is done.
+pub(in crate::ops) fn confirm_for_run(ctx: &Context, mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
+    match shared_task(mesh, run)? {
+        Some((agent, key)) => deciding::confirm(ctx, mesh, agent, &key, claim_reason(&run.id)),
+        None => Ok(()),
+    }
+}
+
+/// Asks the server of a linked mesh to complete the task of a run, before that is written down here. An error if another
+/// machine has the task, or has completed it. `None`: nobody else knows the task.
+fn decide_completion<'a>(
     ctx: &'a Context,
     mesh: &'a Mesh,
     run: &Run,
 ) -> Result<Option<LinkGrant<'a>>, CommandError> {
+    let Some((agent, key)) = shared_task(mesh, run)? else { return Ok(None) };
+    let notes = notes_of(run);
+    deciding::complete(ctx, mesh, agent, &key, notes.as_deref()).map(Some)
+}
+
+/// The task of a run as all machines know it, and the agent that has it. `None`: nobody else knows it.
+fn shared_task(mesh: &Mesh, run: &Run) -> Result<Option<(LocalAgent, TaskKey)>, CommandError> {
     let Some(RunClaim { spec, task, .. }) = &run.claim else { return Ok(None) };
     if !is_linked(mesh) {
         return Ok(None);
@@ -308,8 +325,12 @@ pub(in crate::ops) fn decide_completion_for_run<'a>(
     let session = held.and_then(|held| SessionId::new(held.session).ok());
     let name = name.or_else(|| run.agent.clone()).unwrap_or_else(AgentName::of_program);
     let agent = LocalAgent { name, session: session.map_or_else(|| kept_session(&run.id), Ok)? };
-    let notes = notes_of(run);
-    deciding::complete(ctx, mesh, agent, &shared.task(task), notes.as_deref()).map(Some)
+    Ok(Some((agent, shared.task(task))))
+}
+
+/// What others are told of the claim of a run.
+fn claim_reason(run: &RunId) -> String {
+    format!("run {run}")
 }
 
 /// The last words of a worker, as the notes of its task.
@@ -331,7 +352,7 @@ pub(in crate::ops) fn complete_for_run(
     if spellings.completion(&mesh.tasks().completions()?, &task.spec, &task.id).is_some() {
         return Ok(());
     }
-    let grant = decide_completion_for_run(op, mesh, run)?;
+    let grant = decide_completion(op, mesh, run)?;
     let mut locked = mesh.lock_with_claims()?;
     let mut change = locked.change();
     let completions = change.completions()?;

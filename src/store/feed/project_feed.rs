@@ -66,6 +66,7 @@ impl ProjectFeeds {
             }
         }
         given.keep_last(limit);
+        forget_machines(&mut given);
         Ok((given, place))
     }
 
@@ -99,6 +100,7 @@ impl ProjectFeeds {
             }
             place.0.push(position);
         }
+        forget_machines(&mut given);
         Ok(given)
     }
 
@@ -110,6 +112,11 @@ impl ProjectFeeds {
     fn files(&self) -> impl Iterator<Item = PathBuf> {
         self.dirs().map(|dir| dir.join("feed.jsonl"))
     }
+}
+
+/// A file of a project can't say that something happened on another machine.
+fn forget_machines(given: &mut EventBatch) {
+    given.events.iter_mut().for_each(|event| event.machine = None);
 }
 
 /// Treats a file that we may not read as absent: a project's permissions must not break the mesh.

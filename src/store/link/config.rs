@@ -172,9 +172,21 @@ impl LinkFiles<'_> {
 
     /// The mesh is linked no more.
     pub fn remove_config(self) -> Result<(), StoreError> {
-        files::remove(&self.mesh.layout.link("shared"))?;
+        self.forget_shared()?;
         files::remove(&self.mesh.layout.link("config.json"))?;
         Ok(())
+    }
+
+    /// What was completed here is told to the next server again.
+    pub fn forget_shared(self) -> Result<(), StoreError> {
+        files::remove(&self.mesh.layout.link("shared"))?;
+        Ok(())
+    }
+
+    /// Which directory on which disk it is: a copy is another.
+    pub fn identity(self) -> Option<files::FileId> {
+        let metadata = files::metadata(&self.mesh.layout.directory("link")).ok()??;
+        Some(files::FileId::of(&metadata))
     }
 
     pub(super) fn make_directory(self) -> Result<(), StoreError> {

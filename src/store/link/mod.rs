@@ -17,6 +17,7 @@
 //! remote/queued/<To>/<stem>.json          a message to an agent elsewhere that is not on the server yet
 //! remote/stored/<To>/<stem>.json          it is safe on the server
 //! remote/delivered/<To>/<stem>.json       it is in the inbox on the other machine
+//! remote/why/<To>/<stem>.json             why the other machine could not deliver it
 //! remote/seen/<To>/<stem>,<ms>,<via>….json   its record, as in `seen/`
 //! remote/owed/<machine>/<stem>,<Name>,<state>   a message from there to `<Name>` whose receipt is not complete
 //! remote/runs, remote/asked      runs that one machine asked another for: see `run_records`

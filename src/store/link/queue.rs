@@ -18,6 +18,10 @@ const STORED: &str = "stored";
 const DELIVERED: &str = "delivered";
 const REFUSED: &str = "refused";
 const SEEN: &str = "seen";
+/// Why messages were refused, in words of the machine that refused them. No state: a message stays in `refused`.
+const WHY: &str = "why";
+/// The longest reason that is kept, in characters.
+const MAX_WHY: usize = 200;
 
 /// The place of a message that is not on the server yet.
 #[derive(Clone, Debug)]
@@ -103,17 +107,54 @@ impl RemoteRecords<'_> {
 
     /// The server has the message.
     pub fn note_stored(self, to: &AgentName, stem: &MessageStem) -> Result<(), StoreError> {
-        self.step(to, stem, &[QUEUED], STORED)
+        self.step(to, stem, &[QUEUED], STORED).map(drop)
     }
 
     /// It is in the recipient's inbox.
     pub fn note_delivered(self, to: &AgentName, stem: &MessageStem) -> Result<(), StoreError> {
-        self.step(to, stem, &[QUEUED, STORED], DELIVERED)
+        self.step(to, stem, &[QUEUED, STORED], DELIVERED).map(drop)
     }
 
     /// The other machine could not deliver it, or nobody read it before its recipient's mail was removed.
     pub fn note_refused(self, to: &AgentName, stem: &MessageStem) -> Result<(), StoreError> {
+        self.step(to, stem, &[QUEUED, STORED, DELIVERED], REFUSED).map(drop)
+    }
+
+    /// The same with the reason. Whether that is news.
+    pub fn note_refused_because(
+        self,
+        to: &AgentName,
+        stem: &MessageStem,
+        why: &str,
+    ) -> Result<bool, StoreError> {
+        let dir = self.mesh.layout.remote_mail(WHY, to);
+        files::create_dir(&dir)?;
+        let why: String = why.chars().take(MAX_WHY).collect();
+        self.mesh
+            .files
+            .replace(&dir.join(stem.file()), serde_json::Value::from(why).to_string().as_bytes())?;
         self.step(to, stem, &[QUEUED, STORED, DELIVERED], REFUSED)
+    }
+
+    /// Why the message was refused, if that is known.
+    pub fn why_refused(self, to: &AgentName, stem: &MessageStem) -> Result<Option<String>, StoreError> {
+        let path = self.mesh.layout.remote_mail(WHY, to).join(stem.file());
+        let Some(bytes) = files::read_large(&path)? else { return Ok(None) };
+        Ok(serde_json::from_slice(&bytes).ok())
+    }
+
+    /// A message to an agent on another machine, however far it is. `None`: nothing of it is known, or it can't be read.
+    pub fn sent_message(self, to: &AgentName, stem: &MessageStem) -> Result<Option<Message>, StoreError> {
+        // In the order of its way, so one that moves meanwhile is found further on.
+        for state in [QUEUED, STORED, DELIVERED, REFUSED] {
+            let path = self.mesh.layout.remote_mail(state, to).join(stem.file());
+            if let Some(message) = archive::read(&path)? {
+                return Ok(Some(message));
+            }
+        }
+        let record = self.seen_by(to)?.into_iter().find(|record| record.stem == *stem);
+        let Some(record) = record else { return Ok(None) };
+        Ok(archive::read(&self.mesh.layout.remote_mail(SEEN, to).join(record.file()))?)
     }
 
     /// The recipient's record of it. A later one replaces it.
@@ -138,15 +179,22 @@ impl RemoteRecords<'_> {
         Ok(())
     }
 
-    fn step(self, to: &AgentName, stem: &MessageStem, from: &[&str], state: &str) -> Result<(), StoreError> {
+    /// Moves the message to that state. Whether it was in one of those.
+    fn step(
+        self,
+        to: &AgentName,
+        stem: &MessageStem,
+        from: &[&str],
+        state: &str,
+    ) -> Result<bool, StoreError> {
         let dir = self.mesh.layout.remote_mail(state, to);
         for before in from {
             let from = self.mesh.layout.remote_mail(before, to).join(stem.file());
             if self.mesh.files.take_into(&from, &dir, &dir.join(stem.file()))? {
-                return Ok(());
+                return Ok(true);
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// How far the message is, if it went to another machine and has no record yet.
@@ -252,7 +300,7 @@ impl RemoteRecords<'_> {
     pub fn prune(self, oldest: Timestamp) -> Result<usize, StoreError> {
         let is_old = |stem: &MessageStem| stem.stamp().is_some_and(|stamp| stamp.timestamp() < oldest);
         let mut pruned = 0;
-        for state in [STORED, DELIVERED, REFUSED, SEEN] {
+        for state in [STORED, DELIVERED, REFUSED, SEEN, WHY] {
             let root = self.mesh.layout.remote(state);
             for name in files::list(&root)? {
                 for file in files::list(&root.join(&name))? {

@@ -30,6 +30,7 @@ use crate::store::wire::link_runs::{AskKeys, AskerKeys, NewsKeys, PushKeys, Refu
 use crate::store::wire::{pretty, time};
 use crate::sys::files::{self, Published};
 use crate::sys::flock::FileLock;
+use crate::sys::random;
 
 /// The largest file that is read.
 const MAX_FILE: u64 = 4 * 1024 * 1024;
@@ -123,6 +124,16 @@ enum DecisionKeys {
 struct StopKeys {
     by: AskerKeys,
     now: bool,
+    /// What nobody else can guess.
+    #[serde(default)]
+    mark: String,
+}
+
+impl StopKeys {
+    fn of(wish: &StopWish) -> Self {
+        let mark = random::uuid().simple().to_string();
+        Self { by: AskerKeys::of(&wish.by), now: wish.is_now, mark }
+    }
 }
 
 /// Which of the two kinds, and which run.
@@ -228,12 +239,11 @@ impl RemoteRecords<'_> {
 
     /// Asks the other machine to stop it.
     pub fn want_stop(self, id: &RunId, wish: &StopWish) -> Result<(), StoreError> {
-        let keys = StopKeys { by: AskerKeys::of(&wish.by), now: wish.is_now };
-        self.write(Place::Elsewhere(id), "stop.json", &pretty(&keys))
+        self.write(Place::Elsewhere(id), "stop.json", &pretty(&StopKeys::of(wish)))
     }
 
-    /// The wish to stop it that the server does not have yet.
-    pub fn stop_wish(self, id: &RunId) -> Result<Option<StopWish>, StoreError> {
+    /// The wish to stop it that the server does not have yet, and a mark of it that no other wish has and nobody can guess.
+    pub fn stop_wish(self, id: &RunId) -> Result<Option<(StopWish, String)>, StoreError> {
         self.stop_at(Place::Elsewhere(id))
     }
 
@@ -245,6 +255,12 @@ impl RemoteRecords<'_> {
 
     pub fn note_end_told(self, id: &RunId) -> Result<(), StoreError> {
         self.write(Place::Elsewhere(id), "told", b"")
+    }
+
+    /// There is an end to tell after all: the run was given up, and there is one nevertheless.
+    pub fn note_end_open(self, id: &RunId) -> Result<(), StoreError> {
+        files::remove(&self.file(Place::Elsewhere(id), "told"))?;
+        Ok(())
     }
 
     pub fn is_end_told(self, id: &RunId) -> Result<bool, StoreError> {
@@ -374,12 +390,11 @@ impl RemoteRecords<'_> {
 
     /// The other machine wants it to be stopped.
     pub fn put_stop_here(self, machine: &MachineName, id: &RunId, wish: &StopWish) -> Result<(), StoreError> {
-        let keys = StopKeys { by: AskerKeys::of(&wish.by), now: wish.is_now };
-        self.write(Place::Here(machine, id), "stop.json", &pretty(&keys))
+        self.write(Place::Here(machine, id), "stop.json", &pretty(&StopKeys::of(wish)))
     }
 
     pub fn stop_here(self, machine: &MachineName, id: &RunId) -> Result<Option<StopWish>, StoreError> {
-        self.stop_at(Place::Here(machine, id))
+        Ok(self.stop_at(Place::Here(machine, id))?.map(|(wish, _)| wish))
     }
 
     /// The other machine wants the end of the log with the next news.
@@ -447,10 +462,10 @@ impl RemoteRecords<'_> {
         serde_json::from_slice(&bytes).map(Some).map_err(|error| self.corrupt(place, name, &error))
     }
 
-    fn stop_at(self, place: Place<'_>) -> Result<Option<StopWish>, StoreError> {
-        let Some(StopKeys { by, now }) = self.read(place, "stop.json")? else { return Ok(None) };
+    fn stop_at(self, place: Place<'_>) -> Result<Option<(StopWish, String)>, StoreError> {
+        let Some(StopKeys { by, now, mark }) = self.read(place, "stop.json")? else { return Ok(None) };
         let by = by.read().map_err(|error| self.corrupt(place, "stop.json", &error))?;
-        Ok(Some(StopWish { by, is_now: now }))
+        Ok(Some((StopWish { by, is_now: now }, mark)))
     }
 
     fn corrupt(self, place: Place<'_>, name: &str, error: &impl ToString) -> StoreError {

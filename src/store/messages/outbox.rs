@@ -154,7 +154,8 @@ impl Outbox<'_> {
         if !to.is_remote() {
             return self.post(stamp, &to.name, message);
         }
-        let message = Message { to_session: Some(to.session.clone()), ..message };
+        let to_machine = to.machine.as_ref().map(|machine| machine.name.clone());
+        let message = Message { to_session: Some(to.session.clone()), to_machine, ..message };
         self.post_into(&self.mesh.remote().queue_for(&to.name)?, stamp, &to.name, message)
     }
 

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use super::{surrogates, time};
 use crate::domain::link::MachineName;
@@ -25,10 +27,15 @@ struct EventFile<'a> {
     #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
     message_kind: Option<Cow<'a, str>>,
     /// The machine that it happened on, if that is not this one.
-    #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
-    machine: Option<Cow<'a, str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "if_it_fits", skip_serializing_if = "Option::is_none")]
+    machine: Option<String>,
+    #[serde(default, deserialize_with = "if_it_fits", skip_serializing_if = "Option::is_none")]
     shared_entry: Option<EntryMark>,
+}
+
+/// Reads a key that other programs may use for something else: what does not fit counts as absent.
+fn if_it_fits<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Option<T>, D::Error> {
+    Ok(serde_json::from_value(Value::deserialize(from)?).ok())
 }
 
 /// Which entry of the shared feed an event of another machine is from, and its number in it. So none is stored twice.
@@ -57,7 +64,7 @@ fn line_with(event: &Event, mark: Option<EntryMark>) -> Vec<u8> {
         target: event.target.as_deref().map(Cow::from),
         preview: event.preview.as_deref().map(Cow::from),
         message_kind: event.message_kind.map(|kind| kind.name().into()),
-        machine: event.machine.as_ref().map(|machine| machine.as_str().into()),
+        machine: event.machine.as_ref().map(|machine| machine.to_string()),
         shared_entry: mark,
     };
     let mut line = serde_json::to_vec(&file).expect("plain data");
@@ -77,8 +84,6 @@ pub(in crate::store) fn mark(line: &[u8]) -> Option<EntryMark> {
 }
 
 fn event_of(file: EventFile<'_>) -> Option<Event> {
-    // An event of a machine without a proper name is not one of this machine.
-    let machine = file.machine.map(MachineName::new).transpose().ok()?;
     Some(Event {
         at: file.ts,
         what: AnyEventKind::named(&file.kind),
@@ -86,7 +91,7 @@ fn event_of(file: EventFile<'_>) -> Option<Event> {
         target: file.target.map(Cow::into_owned),
         preview: file.preview.map(Cow::into_owned),
         message_kind: file.message_kind.and_then(|kind| MessageKind::parse(&kind)),
-        machine,
+        machine: file.machine.and_then(|name| MachineName::new(name).ok()),
     })
 }
 

@@ -37,6 +37,12 @@ pub enum LinkRequest {
         key: TaskKey,
         reason: Option<String>,
     },
+    /// Confirm that a task which the agent has here was not taken by another machine.
+    ConfirmTask {
+        agent: LocalAgent,
+        key: TaskKey,
+        reason: Option<String>,
+    },
     /// Finish a task that the agent has.
     CompleteTask {
         agent: LocalAgent,
@@ -185,6 +191,9 @@ impl LinkRequest {
             Self::TakeTask { agent, key, reason } => {
                 RequestKeys::of_task("takeTask", agent, key, reason.as_ref())
             }
+            Self::ConfirmTask { agent, key, reason } => {
+                RequestKeys::of_task("confirmTask", agent, key, reason.as_ref())
+            }
             Self::CompleteTask { agent, key, notes } => {
                 RequestKeys::of_task("completeTask", agent, key, notes.as_ref())
             }
@@ -210,6 +219,7 @@ impl LinkRequest {
             }
             "takeName" => Self::TakeName { agent: keys.agent()? },
             "takeTask" => Self::TakeTask { agent: keys.agent()?, key: keys.key()?, reason: keys.text },
+            "confirmTask" => Self::ConfirmTask { agent: keys.agent()?, key: keys.key()?, reason: keys.text },
             "completeTask" => Self::CompleteTask { agent: keys.agent()?, key: keys.key()?, notes: keys.text },
             "reopenTask" => Self::ReopenTask {
                 agent: keys.agent()?,
@@ -260,6 +270,7 @@ mod tests {
             LinkRequest::AskRun { id: RunId::from_random(5) },
             LinkRequest::TakeName { agent: agent.clone() },
             LinkRequest::TakeTask { agent: agent.clone(), key: key.clone(), reason: Some("r".to_string()) },
+            LinkRequest::ConfirmTask { agent: agent.clone(), key: key.clone(), reason: None },
             LinkRequest::CompleteTask { agent: agent.clone(), key: key.clone(), notes: None },
             LinkRequest::ReopenTask { agent, key, reason: "wrong".to_string() },
         ] {

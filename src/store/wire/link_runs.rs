@@ -115,9 +115,9 @@ pub(in crate::store) struct NewsKeys {
     model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     worker: Option<String>,
-    #[serde(default, with = "time::option", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "time::foreign_option", skip_serializing_if = "Option::is_none")]
     started_at: Option<Timestamp>,
-    #[serde(default, with = "time::option", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "time::foreign_option", skip_serializing_if = "Option::is_none")]
     ended_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     doing: Option<String>,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::time;
+use crate::domain::link::MachineName;
 use crate::domain::{Importance, Message, MessageId, MessageKind, SessionId};
 use crate::store::error::ParseError;
 
@@ -26,13 +27,15 @@ struct Keys {
     ack_required: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     broadcast: bool,
-    /// Another program may write anything under the next two.
+    /// Another program may write anything under the next four.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     kind: Value,
     #[serde(default, skip_serializing_if = "Value::is_null")]
     expires_at: Value,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    to_session: Option<String>,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    to_session: Value,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    to_machine: Value,
 }
 
 pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Message, ParseError> {
@@ -55,7 +58,8 @@ pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Message, ParseError> {
         // A kind that only a later version knows counts as none.
         kind: keys.kind.as_str().and_then(MessageKind::parse),
         expires_at: keys.expires_at.as_str().and_then(|time| time.parse().ok()),
-        to_session: keys.to_session.and_then(|session| SessionId::new(session).ok()),
+        to_session: keys.to_session.as_str().and_then(|session| SessionId::new(session).ok()),
+        to_machine: keys.to_machine.as_str().and_then(|machine| MachineName::new(machine).ok()),
     })
 }
 
@@ -75,7 +79,8 @@ pub(in crate::store) fn bytes(message: &Message) -> Vec<u8> {
         broadcast: message.is_broadcast,
         kind: message.kind.map_or(Value::Null, |kind| kind.name().into()),
         expires_at: message.expires_at.map_or(Value::Null, |at| time::iso(at).into()),
-        to_session: message.to_session.as_ref().map(SessionId::to_string),
+        to_session: message.to_session.as_ref().map_or(Value::Null, |session| session.as_str().into()),
+        to_machine: message.to_machine.as_ref().map_or(Value::Null, |machine| machine.as_str().into()),
     })
 }
 
@@ -87,6 +92,14 @@ mod tests {
     const PI: &str = include_str!("../../../fixtures/pi-messenger/message-1794700676113-gpvjoz.json");
     const PI_050: &str =
         include_str!("../../../fixtures/pi-messenger/v050-message-1794700687456-ymrfai.json");
+
+    /// Another program may have a key of that name for something else.
+    #[test]
+    fn a_message_with_another_kind_of_session_is_one() {
+        let mut keys: Value = serde_json::from_str(PI).unwrap();
+        keys["toSession"] = 7.into();
+        assert_eq!(parse(keys.to_string().as_bytes()).unwrap().to_session, None);
+    }
 
     #[test]
     fn what_pi_messenger_writes_is_read() {
@@ -128,6 +141,7 @@ mod tests {
             kind: Some(MessageKind::Block),
             expires_at: Some("2026-11-15T00:02:56.113Z".parse().unwrap()),
             to_session: Some(SessionId::new("s-1").unwrap()),
+            to_machine: Some(MachineName::new("box").unwrap()),
         };
         assert_eq!(parse(&bytes(&message)).unwrap(), message);
     }

@@ -40,6 +40,32 @@ pub(in crate::store) mod option {
     }
 }
 
+/// The same for an optional time that another machine may have made up: one that would not read back is refused.
+pub(in crate::store) mod foreign_option {
+    use std::ops::RangeInclusive;
+
+    use jiff::Timestamp;
+    use serde::{Deserializer, de::Error};
+
+    pub(in crate::store) use super::option::serialize;
+
+    /// The years that are written with four digits and no sign in every time zone.
+    const YEARS: RangeInclusive<i16> = 1970..=9998;
+
+    pub(in crate::store) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Timestamp>, D::Error> {
+        let time = super::option::deserialize(deserializer)?;
+        let year = |time: Timestamp| time.to_zoned(jiff::tz::TimeZone::UTC).year();
+        match time {
+            Some(time) if !YEARS.contains(&year(time)) => {
+                Err(D::Error::custom(format!("a time of the year {} makes no sense", year(time))))
+            }
+            time => Ok(time),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

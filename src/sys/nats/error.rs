@@ -23,6 +23,8 @@ pub enum NatsError {
     NoJetStream { what: String },
     #[error("the server does not let keys expire, so leases cannot be trusted: {why}")]
     TtlNotHonoured { why: String },
+    #[error("the stream {stream} on the server is not one that `msg` has made: `{key}` differs")]
+    OtherStream { stream: String, key: String },
     #[error("this user has no permission to {action} `{subject}`")]
     PermissionMissing { action: DeniedAction, subject: String },
     #[error("the stream {stream} is full: {why}")]

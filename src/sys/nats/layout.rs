@@ -12,7 +12,7 @@ pub(super) const ACK_WAIT: Duration = Duration::from_secs(30);
 pub(super) const MOST_IN_HAND: usize = 256;
 
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(2 * 60);
-const RECORDS_BYTES: i64 = 64 << 20;
+const RECORDS_BYTES: i64 = 256 << 20;
 const DEAD_BYTES: i64 = 16 << 20;
 const FEED_BYTES: i64 = 64 << 20;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);

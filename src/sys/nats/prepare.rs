@@ -27,7 +27,7 @@ static PROVEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 #[derive(Debug, Deserialize)]
 struct StreamInfo {
-    config: StreamConfig,
+    config: Value,
     #[serde(default)]
     created: String,
     /// The time of the answer, by the server's clock.
@@ -35,24 +35,26 @@ struct StreamInfo {
     ts: String,
 }
 
-#[derive(Debug, Deserialize)]
-struct StreamConfig {
-    #[serde(default)]
-    allow_msg_ttl: bool,
-    #[serde(default)]
-    subject_delete_marker_ttl: u64,
-}
+/// What decides where messages go and whether they stay. Other limits of a stream may be other ones.
+const DECISIVE: [&str; 6] =
+    ["subjects", "retention", "discard", "max_age", "max_msgs", "max_msgs_per_subject"];
+/// The same of streams that may lose what is old.
+const DECISIVE_FOR_LOSSY: [&str; 2] = ["subjects", "retention"];
+/// What ours don't have: with it messages go elsewhere too, come from elsewhere, or are not confirmed.
+const FOREIGN: [&str; 6] = ["mirror", "sources", "republish", "subject_transform", "sealed", "no_ack"];
 
 impl Nats {
     /// Looks up the streams and the consumer of this machine, and creates those that do not exist.
     ///
     /// What exists is left as it is, also with other limits, so that a user without the permission to create can use it.
+    /// One that would lose messages or give them to others is refused: any machine may have created it.
     pub async fn prepare(&self) -> Result<(), NatsError> {
         for (name, config) in self.layout.streams(self.options.replicas, self.options.inbox_bytes) {
             let info = match self.stream_info(&name).await? {
                 Some(info) => info,
                 None => self.create_stream(&name, &config).await?,
             };
+            check_stream(&name, &config, &info.config)?;
             if name == self.layout.records() {
                 check_expires(&name, &info.config)?;
             }
@@ -134,14 +136,65 @@ impl Nats {
     }
 }
 
+/// Refuses a stream that does something else than `ours`.
+fn check_stream(name: &str, ours: &Value, there: &Value) -> Result<(), NatsError> {
+    let decisive: &[&str] = match ours["discard"] == "old" {
+        true => &DECISIVE_FOR_LOSSY,
+        false => &DECISIVE,
+    };
+    let differs = |key: &&&str| there[**key] != ours[**key];
+    let is_set = |key: &&&str| !matches!(&there[**key], Value::Null | Value::Bool(false));
+    match decisive.iter().find(differs).or_else(|| FOREIGN.iter().find(is_set)) {
+        Some(key) => Err(NatsError::OtherStream { stream: name.to_owned(), key: (*key).to_owned() }),
+        None => Ok(()),
+    }
+}
+
 /// Refuses a bucket whose keys never expire, or do so without a watch being told.
-fn check_expires(name: &str, config: &StreamConfig) -> Result<(), NatsError> {
-    let why = match config {
-        StreamConfig { allow_msg_ttl: false, .. } => "allow_msg_ttl",
-        StreamConfig { subject_delete_marker_ttl: 0, .. } => "subject_delete_marker_ttl",
-        _ => return Ok(()),
+fn check_expires(name: &str, config: &Value) -> Result<(), NatsError> {
+    let why = if config["allow_msg_ttl"] != true {
+        "allow_msg_ttl"
+    } else if config["subject_delete_marker_ttl"].as_u64().unwrap_or(0) == 0 {
+        "subject_delete_marker_ttl"
+    } else {
+        return Ok(());
     };
     Err(NatsError::TtlNotHonoured {
         why: format!("the stream {name} exists without {why}; delete it or use another mesh"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::layout::StreamLayout;
+    use super::*;
+
+    #[test]
+    fn a_stream_that_loses_messages_or_gives_them_away_is_refused() {
+        let layout = StreamLayout { mesh: "team".to_owned(), machine: "laptop".to_owned() };
+        let [_, (name, inbox), _, (feed_name, feed)] = layout.streams(1, 1 << 30);
+        let with = |ours: &Value, key: &str, value: Value| {
+            let mut there = ours.clone();
+            there[key] = value;
+            there
+        };
+        assert_eq!(check_stream(&name, &inbox, &inbox), Ok(()));
+        assert_eq!(check_stream(&name, &inbox, &with(&inbox, "max_bytes", json!(7))), Ok(()));
+        assert_eq!(check_stream(&feed_name, &feed, &with(&feed, "max_age", json!(7))), Ok(()));
+        for (key, value) in [
+            ("republish", json!({ "src": ">", "dest": "_INBOX_other.>" })),
+            ("discard", json!("old")),
+            ("max_msgs", json!(1)),
+            ("max_age", json!(1)),
+            ("retention", json!("limits")),
+            ("subjects", json!(["mesh.team.inbox.*.laptop"])),
+            ("sources", json!([{ "name": "X" }])),
+            ("no_ack", json!(true)),
+        ] {
+            let refused = check_stream(&name, &inbox, &with(&inbox, key, value)).unwrap_err();
+            assert_eq!(refused, NatsError::OtherStream { stream: name.clone(), key: key.to_owned() });
+        }
+    }
 }

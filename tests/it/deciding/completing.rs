@@ -63,7 +63,7 @@ fn nothing_is_completed_while_the_server_is_not_reached() {
     [exit 5]
     --- stderr
     error: the server `nats://127.0.0.1:1` is not reached; nothing has changed
-    hint: `msg link status` shows the state of the link; what binds on this machine alone works without it
+    hint: `msg link status` shows the state of the link; commands that concern only this machine work without the server
     hint: `T-1` is not completed: run this again when the server is reached
     "##);
     assert_eq!(scene.env.fails(5, &["complete", "T-1", "--as", "Alice"]), "not_linked");

@@ -56,6 +56,13 @@ impl Scene {
         scene
     }
 
+    /// The same of an environment that has a repository already.
+    pub fn of(env: TestEnvironment) -> Self {
+        let scene = Self { link: None, env };
+        scene.configure(false);
+        scene
+    }
+
     pub fn configure(&self, reserves_repository: bool) {
         let config = LinkConfig {
             address: LinkAddress::parse("nats://127.0.0.1:1/team").unwrap(),
@@ -195,6 +202,7 @@ pub fn unreachable() -> LinkAnswer {
 pub fn task_of(request: &LinkRequest) -> Option<&str> {
     match request {
         LinkRequest::TakeTask { key, .. }
+        | LinkRequest::ConfirmTask { key, .. }
         | LinkRequest::CompleteTask { key, .. }
         | LinkRequest::ReopenTask { key, .. } => Some(&key.task),
         _ => None,
@@ -218,6 +226,10 @@ impl FakeLink {
                 let mut stream: UnixStream = stream.unwrap();
                 let mut line = Vec::new();
                 BufReader::new(&stream).read_until(b'\n', &mut line).unwrap();
+                // Somebody came and said nothing.
+                if line.is_empty() {
+                    continue;
+                }
                 let request = LinkRequest::parse(&line).unwrap();
                 if request == LinkRequest::Stop {
                     return;

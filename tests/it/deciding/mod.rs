@@ -2,6 +2,7 @@
 //! stands for the link process; the real one is tested in `tests/link`.
 
 mod completing;
+mod crew;
 mod fixture;
 mod names;
 mod paths;

@@ -74,8 +74,8 @@ fn nothing_is_reserved_everywhere_while_the_server_is_not_reached() {
     [exit 5]
     --- stderr
     error: the server `nats://127.0.0.1:1` is not reached; nothing has changed
-    hint: `msg link status` shows the state of the link; what binds on this machine alone works without it
-    hint: without `--repo` (or with `--local`) it can be reserved on this machine alone
+    hint: `msg link status` shows the state of the link; commands that concern only this machine work without the server
+    hint: without `--repo` (or with `--no-repo`) it can be reserved on this machine alone
     "##);
     assert_eq!(scene.env.fails(5, &["reserve", "--repo", "src/", "--as", "Alice"]), "not_linked");
     assert_eq!(reserved(&scene, "Alice"), 0);
@@ -91,8 +91,8 @@ fn the_configuration_may_make_it_the_rule() {
     assert_eq!(reach(0).as_deref(), Some("repository"), "{taken}");
     assert_ne!(reach(1).as_deref(), Some("repository"));
     assert_eq!(scene.asked().len(), 1);
-    let local = scene.env.ok(&["reserve", "--local", "docs/", "--as", "Alice"]);
-    assert_ne!(local["reservations"][0]["reach"], "repository");
+    let here = scene.env.ok(&["reserve", "--no-repo", "docs/", "--as", "Alice"]);
+    assert_ne!(here["reservations"][0]["reach"], "repository");
     scene.env.ok(&["reserve", "@build", "--as", "Alice"]);
     // Outside of a repository it is a path of this machine.
     let plain = scene.env.path().join("plain");
@@ -101,7 +101,7 @@ fn the_configuration_may_make_it_the_rule() {
     command.args(["reserve", "x", "--as", "Alice"]).current_dir(&plain);
     crate::support::environment::end(&mut command).expect_code(0);
     assert_eq!(scene.asked().len(), 1);
-    assert_eq!(scene.env.fails(2, &["reserve", "--local", "--repo", "x", "--as", "Alice"]), "usage");
+    assert_eq!(scene.env.fails(2, &["reserve", "--no-repo", "--repo", "x", "--as", "Alice"]), "usage");
 }
 
 #[test]
@@ -113,8 +113,8 @@ fn the_rule_names_its_way_out() {
     [exit 5]
     --- stderr
     error: the server `nats://127.0.0.1:1` is not reached; nothing has changed
-    hint: `msg link status` shows the state of the link; what binds on this machine alone works without it
-    hint: with `--local` it is reserved in this work tree, on this machine alone
+    hint: `msg link status` shows the state of the link; commands that concern only this machine work without the server
+    hint: with `--no-repo` it is reserved in this work tree, on this machine alone
     "##);
     assert_eq!(reserved(&scene, "Alice"), 0);
 }

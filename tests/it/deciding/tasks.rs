@@ -77,7 +77,7 @@ fn nothing_is_claimed_while_the_server_is_not_reached() {
     [exit 5]
     --- stderr
     error: the server `nats://127.0.0.1:1` is not reached; nothing has changed
-    hint: `msg link status` shows the state of the link; what binds on this machine alone works without it
+    hint: `msg link status` shows the state of the link; commands that concern only this machine work without the server
     "##);
     assert_eq!(scene.env.fails(5, &["claim", "T-1", "--as", "Alice"]), "not_linked");
     assert_eq!(scene.claims(), []);
@@ -101,7 +101,7 @@ fn without_a_link_process_a_plain_build_says_what_is_missing() {
 #[test]
 fn a_claim_that_fails_after_the_grant_is_given_back() {
     let scene = Scene::linked(|_| granted());
-    scene.env.ok(&["reserve", "src/", "--as", "Bob", "--local"]);
+    scene.env.ok(&["reserve", "src/", "--as", "Bob", "--no-repo"]);
     let kind = scene.env.fails(1, &["claim", "T-1", "--reserve", "src/a.rs", "--as", "Alice"]);
     assert_eq!(kind, "reserved");
     scene.expect_poke();

@@ -47,6 +47,7 @@ fn agents_elsewhere_are_listed_with_their_machine() {
     );
     assert_eq!(linked.text(&["agents", "--here", "-q"]), "Bob\nAnna");
     let shown = linked.ok(&["whois", "Anna"])["agent"].clone();
+    assert_eq!(shown["pid"], Value::Null, "there is no such process here");
     assert_eq!(
         (&shown["machine"], &shown["repository"], &shown["presence"], shown.get("asOf")),
         (&json!("laptop"), &json!(linked.commit), &json!("idle"), None)

@@ -1,7 +1,8 @@
 //! What a user meets when something is wrong: a sentence and a way out.
 
 use crate::support::machine::Machine;
-use crate::support::server::{Server, free_port};
+use crate::support::ports::free_port;
+use crate::support::server::Server;
 
 #[test]
 fn without_a_server_nothing_is_saved() {

@@ -9,7 +9,7 @@ use ravenry::sys::clock;
 use serde_json::Value;
 
 use super::mail::two;
-use super::presence::{kill_link, linked_as_user, roomy};
+use super::presence::{linked_as_user, roomy};
 use crate::environment::wait_until;
 use crate::support::config_server::{MESH, run};
 use crate::support::machine::Machine;
@@ -118,14 +118,14 @@ fn a_killed_link_tells_nothing_twice_and_forgets_nothing() {
             expected.push(file);
             // Somewhere in the middle, at another moment in each round.
             if number == 3 * round {
-                kill_link(if round % 2 == 0 { &a } else { &b });
+                (if round % 2 == 0 { &a } else { &b }).kill_link();
             }
         }
         // Any command starts it again; in some rounds this one meets it at work.
         wait_until("the link is back", || {
             a.ok(&["agents"]);
             b.ok(&["agents"]);
-            a.status()["linked"] == true && b.status()["linked"] == true
+            a.is_linked() && b.is_linked()
         });
     }
     wait_for_edit(&b, "laptop", expected.last().unwrap());

@@ -1,9 +1,9 @@
 //! A person gives up a machine that does not come back.
 
-use super::mail::two;
+use super::mail::two_for;
 use crate::environment::wait_until;
 use crate::support::config_server::ConfigServer;
-use crate::support::machine::Machine;
+use crate::support::machine::{Machine, SHORT_LEASE};
 use crate::support::server::Server;
 
 fn receipt(machine: &Machine, from: &str, id: &str) -> String {
@@ -21,7 +21,7 @@ fn send(machine: &Machine, from: &str, to: &str) -> String {
 #[test]
 fn a_machine_that_does_not_come_back_is_forgotten() {
     let server = Server::start();
-    let (a, b) = two(&server);
+    let (a, b) = two_for(&server, SHORT_LEASE);
     a.repository();
     b.repository();
     a.ok(&["claim", "TASK-02", "--spec", "plan.md", "--as", "Anna"]);
@@ -62,7 +62,7 @@ fn mail_for_another_machine_is_removed_with_the_credentials_of_the_admin_alone()
     let server = ConfigServer::start_roomy(&["laptop", "buildbox"]);
     let file = |user: &str| server.dir.path().join(format!("{user}.user")).to_str().unwrap().to_string();
     let link = |name: &'static str| {
-        let machine = Machine::new(name, server.plan.listen.port);
+        let machine = Machine::new_for(name, server.plan.listen.port, SHORT_LEASE);
         machine.ok(&["link", &machine.url(), "--machine", name, "--credentials", &file(name)]);
         machine
     };

@@ -1,5 +1,7 @@
 //! Messages between machines, and their receipts.
 
+use std::time::Duration;
+
 use crate::environment::wait_until;
 use crate::support::machine::Machine;
 use crate::support::server::Server;
@@ -15,7 +17,15 @@ fn wait_for_receipt(machine: &Machine, from: &str, id: &str, state: &str) {
 
 /// Two machines with an agent each, that see each other.
 pub fn two(server: &Server) -> (Machine, Machine) {
-    let (a, b) = (Machine::linked("laptop", server.port), Machine::linked("buildbox", server.port));
+    with_agents(["laptop", "buildbox"].map(|name| Machine::linked(name, server.port)))
+}
+
+/// The same, with leases of that length.
+pub fn two_for(server: &Server, lease: Duration) -> (Machine, Machine) {
+    with_agents(["laptop", "buildbox"].map(|name| Machine::linked_for(name, server.port, lease)))
+}
+
+fn with_agents([a, b]: [Machine; 2]) -> (Machine, Machine) {
     a.join("Anna");
     b.join("Bob");
     a.wait_for("Bob");
@@ -89,11 +99,7 @@ fn a_killed_link_loses_nothing_and_delivers_nothing_twice() {
         }
         // Sometimes the sender's, sometimes the recipient's, wherever it is at that moment.
         let victim = if round % 2 == 0 { &a } else { &b };
-        let pid = victim.status()["state"]["pid"].as_i64();
-        if let Some(pid) = pid {
-            nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid as i32), nix::sys::signal::Signal::SIGKILL)
-                .unwrap();
-        }
+        victim.kill_link();
         // Any command that has something for the link starts it again.
         victim.ok(&[
             "send",

@@ -1,8 +1,9 @@
 //! What is in the way of the link process on its own machine.
 
 use std::fs;
+use std::time::Duration;
 
-use super::mail::two;
+use super::mail::{two, two_for};
 use crate::environment::wait_until;
 use crate::support::machine::Machine;
 use crate::support::server::Server;
@@ -73,7 +74,8 @@ fn a_decision_does_not_wait_for_a_long_queue() {
 #[test]
 fn a_link_that_is_replaced_keeps_what_its_agents_have() {
     let server = Server::start();
-    let (a, b) = two(&server);
+    // The lease goes on without a process until the other machine was refused.
+    let (a, b) = two_for(&server, Duration::from_secs(60));
     a.repository();
     b.repository();
     a.ok(&["claim", "TASK-01", "--spec", "plan.md", "--as", "Anna"]);

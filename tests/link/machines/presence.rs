@@ -1,16 +1,15 @@
 //! What machines say of their agents: soon, cheaply, and nobody for the agents of another.
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use ravenry::domain::link::name_token;
 use ravenry::domain::link::server_config::ServerPlan;
 use ravenry::domain::{ActivityChange, ActivityDelta, AgentName};
 use serde_json::{Value, json};
 
-use super::mail::two;
+use super::mail::{two, two_for};
 use crate::environment::wait_until;
 use crate::support::config_server::{ConfigServer, MESH, plan, run};
-use crate::support::machine::Machine;
+use crate::support::ground;
+use crate::support::machine::{Machine, SHORT_LEASE};
 use crate::support::server::Server;
 
 /// An agent does something, as its hooks would note it.
@@ -32,14 +31,6 @@ fn wait_for_activity(machine: &Machine, name: &str, activity: &Value) {
     wait_until(&format!("{} sees {name} at {activity}", machine.name), || {
         activity_of(machine, name) == *activity
     });
-}
-
-/// Kills the link process of the machine without a chance to say anything.
-pub fn kill_link(machine: &Machine) {
-    if let Some(pid) = machine.status()["state"]["pid"].as_i64() {
-        // It may have ended by itself.
-        kill(Pid::from_raw(i32::try_from(pid).unwrap()), Signal::SIGKILL).ok();
-    }
 }
 
 /// The number of the last change of an agent's record on the server.
@@ -78,7 +69,7 @@ fn what_an_agent_does_is_seen_elsewhere_and_its_record_rests() {
 #[test]
 fn what_is_lost_only_makes_it_older() {
     let server = Server::start();
-    let (a, b) = two(&server);
+    let (a, b) = two_for(&server, SHORT_LEASE);
     act(&a, "Anna", Some("editing src/a.rs"));
     wait_for_activity(&b, "Anna", &json!("editing src/a.rs"));
     a.network.cut();
@@ -97,7 +88,7 @@ fn who_starts_again_hears_the_others() {
     let server = Server::start();
     let (a, b) = two(&server);
     for (victim, activity) in [(&b, "one"), (&a, "two"), (&b, "three")] {
-        kill_link(victim);
+        victim.kill_link();
         act(&a, "Anna", Some(activity));
         // The next command on that machine starts it again.
         wait_until(&format!("buildbox sees {activity}"), || {
@@ -117,7 +108,7 @@ fn who_starts_again_hears_the_others() {
 
 /// A server with the generated configuration, and with room for the streams of the mesh.
 pub fn roomy(machines: &[&str]) -> ConfigServer {
-    let dir = tempfile::TempDir::new().unwrap();
+    let dir = ground::directory("ravenry-nats-");
     let plan = ServerPlan { max_file_store_gib: 8, ..plan(dir.path(), machines) };
     ConfigServer::start_planned(dir, plan)
 }

@@ -1,8 +1,5 @@
 //! A task that is done on one machine and reopened on another is open on both.
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-
 use super::mail::two;
 use crate::environment::wait_until;
 use crate::support::machine::Machine;
@@ -48,11 +45,10 @@ fn a_reopened_task_is_open_everywhere_and_its_completer_is_told_once() {
     let history = task(&a, "Anna")["reopened"].to_string();
     assert!(history.contains("a test fails") && history.contains("Bob on buildbox"), "{history}");
     // Killed and started again, the link has nothing more to take back.
-    let pid = a.status()["state"]["pid"].as_i64().unwrap();
-    kill(Pid::from_raw(pid as i32), Signal::SIGKILL).unwrap();
+    a.kill_link();
     wait_until("another link runs", || {
         a.ok(&["agents"]);
-        a.status()["state"]["pid"].as_i64().is_some_and(|now| now != pid) && a.status()["linked"] == true
+        a.is_linked()
     });
     // It is claimed and completed on the other machine now.
     b.ok(&["claim", "TASK-01", SPEC[0], SPEC[1], "--as", "Bob"]);

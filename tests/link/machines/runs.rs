@@ -33,11 +33,16 @@ pub fn put_profiles(machine: &Machine, profiles: &str) {
 /// are these profiles.
 pub fn two_with(server: &Server, profiles: &str) -> (Machine, Machine) {
     let (a, b) = two(server);
+    allow_runs(&a, &b, profiles);
+    (a, b)
+}
+
+/// Makes the clones, and allows runs on `b` with these profiles.
+pub fn allow_runs(a: &Machine, b: &Machine, profiles: &str) {
     a.repository();
     let there = b.repository();
-    put_profiles(&b, profiles);
+    put_profiles(b, profiles);
     b.ok(&["link", "--allow-runs", there.to_str().unwrap()]);
-    (a, b)
 }
 
 pub fn git(dir: &Path, args: &[&str]) -> String {
@@ -59,7 +64,8 @@ pub fn read(path: &Path) -> String {
 
 pub fn kill(pid: i64) {
     let pid = nix::unistd::Pid::from_raw(pid.try_into().unwrap());
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
+    // It may have ended by itself.
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).ok();
 }
 
 #[track_caller]

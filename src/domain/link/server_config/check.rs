@@ -52,7 +52,7 @@ pub(super) fn nodes(
     Ok(())
 }
 
-pub(super) fn is_loopback(host: &str) -> bool {
+pub fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.parse::<core::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 

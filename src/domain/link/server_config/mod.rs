@@ -16,6 +16,7 @@ mod password;
 mod tests;
 mod text;
 
+pub use check::is_loopback;
 #[cfg(feature = "link")]
 pub use password::hash_password;
 

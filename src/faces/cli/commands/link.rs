@@ -31,9 +31,9 @@ use config_page::ServerConfigArgs;
     after_help = "\
 Examples:
   msg link demo                             see it first, on this computer alone
-  msg link config --server --machine laptop --machine buildbox --output nats
+  msg link config --server --machine laptop --machine buildbox --store \"$PWD/data\" --output nats
   msg link tls://nats.example.net/team --machine laptop --credentials laptop.user
-  msg link                                  how the link is
+  msg link                                  show the state of the link
   msg link run                              run it here, for a service manager
   msg link --allow-runs ~/shop              let agents of other machines start workers in that checkout
   msg link off                              unlink this machine
@@ -51,7 +51,7 @@ pub(in crate::faces::cli) struct LinkArgs {
 struct SetArgs {
     /// The server and the mesh: nats://HOST:4222/MESH or tls://HOST:4222/MESH, several hosts with commas
     url: Option<String>,
-    /// The name of this machine in the mesh; the first part of the host name if there is none
+    /// The name of this machine in the mesh; by default the first part of its host name
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
     /// A `.creds` file, or a file with a user and a password on two lines
@@ -66,19 +66,20 @@ struct SetArgs {
     /// The key of that certificate
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
-    /// How many servers of a cluster keep each record, when the place for them is made: 1, 3 or 5
+    /// How many servers of a cluster keep each record: 1, 3 or 5; counts only when the streams are created
     #[arg(long, value_name = "N", value_parser = ["1", "3", "5"])]
     replicas: Option<String>,
     /// Whether `msg reserve` reserves paths in every clone by default: yes or no
     #[arg(long, value_name = "YES|NO", value_parser = ["yes", "no"])]
     reserve_repo: Option<String>,
-    /// Let other machines start workers in this checkout, with your profiles; may be repeated; `none`: nowhere
+    /// Let other machines start workers in this checkout, with your profiles; repeat it for more; `none` allows
+    /// nothing
     #[arg(long, value_name = "DIR|none")]
     allow_runs: Vec<String>,
-    /// Only for these machines, with commas; `all`: for every machine of the mesh
+    /// Allow only these machines, separated by commas; `all` allows every machine of the mesh
     #[arg(long, value_name = "MACHINE", value_delimiter = ',')]
     allow_runs_from: Vec<String>,
-    /// Push the branches of such workers to this remote, and fetch from it what they start from; `none`: don't
+    /// The remote to push the branches of such workers to, and to fetch their commits from; `none` for neither
     #[arg(long, value_name = "REMOTE|none")]
     push_runs: Option<String>,
     /// Save it even if the server can't be used now
@@ -143,7 +144,7 @@ fn listed(words: Vec<String>, empty: &str) -> Option<Vec<String>> {
 
 #[derive(Debug, Subcommand)]
 enum LinkAction {
-    /// Show how the link is
+    /// Show the state of the link
     Status,
     Demo(LinkDemoArgs),
     /// Run the link process here until it is stopped, for a service manager
@@ -152,14 +153,14 @@ enum LinkAction {
         #[arg(long, hide = true)]
         background: bool,
     },
-    /// End the link process; the next command that needs it starts it again
+    /// End the link process; the next command or hook starts it again, `msg link off` keeps it off
     Stop,
     /// Unlink this machine from the others
     Off,
     /// Forget a machine that does not come back: its agents, what they hold, and mail for it
     ///
-    /// It is for a person only, and refused while the machine has its lease. What it completed stays. Messages that it has
-    /// not taken are lost, and the receipts of their senders say `gone`. If there are any, the credentials of the admin are
+    /// Only a person may do this, and not while the machine holds its lease. What it completed stays. Messages that it has
+    /// not taken are lost; their senders see `gone` in the receipt. If there are any, the credentials of the admin are
     /// needed, which `msg link config` wrote.
     Forget {
         /// The name of the machine, as `msg agents` shows it
@@ -228,7 +229,7 @@ fn live(op: &Op, ui: &Ui, background: bool) -> Result<CommandOutput, CommandErro
     match end {
         LinkEnd::AlreadyRunning if !background => {
             Err(CommandError::new(CommandErrorKind::AtWork, "a link process of this mesh is running already")
-                .hint("`msg link status` shows how it is; `msg link stop` ends it"))
+                .hint("`msg link status` shows its state; `msg link stop` ends it"))
         }
         _ => Ok(CommandOutput::said(None)),
     }
@@ -424,8 +425,10 @@ impl Report for StatusReport {
 
 impl StatusReport {
     fn rest(&self, page: &mut Page) {
-        let LinkStatus { config, state, queued, agents, away, .. } = &self.0;
-        let machines = state.as_ref().map_or(&[][..], |state| state.machines.as_slice());
+        let LinkStatus { config, is_running, state, queued, agents, away, .. } = &self.0;
+        // What a process said that has ended may not be so any more.
+        let state = state.as_ref().filter(|_| *is_running);
+        let machines = state.map_or(&[][..], |state| state.machines.as_slice());
         if !machines.is_empty() {
             page.line(format!("  other machines: {}", escape_invisible(&machines.join(", "))));
         }
@@ -447,8 +450,10 @@ impl StatusReport {
             let text = format!("  runs for {who} are allowed in {}{push}", dirs.join(", "));
             page.line(escape_invisible(&text));
         }
-        if *queued > 0 {
-            page.line(format!("  {queued} messages wait here until the server takes them"));
+        match *queued {
+            0 => {}
+            1 => page.line("  1 message waits here until the server takes it"),
+            _ => page.line(format!("  {queued} messages wait here until the server takes them")),
         }
     }
 }
@@ -462,7 +467,9 @@ impl Report for StopReport {
 
     fn text(&self, page: &mut Page) {
         page.line(match self.0 {
-            StopOutcome::Stopped => "The link process has ended. What needs it starts it again.",
+            StopOutcome::Stopped => {
+                "The link process has ended. The next command or hook starts it again; `msg link off` keeps it off."
+            }
             StopOutcome::NotRunning => "There was no link process.",
         });
     }

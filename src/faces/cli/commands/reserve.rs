@@ -44,15 +44,15 @@ pub(in crate::faces::cli) struct ReserveArgs {
     /// In every work tree and clone of this repository, on all machines that the mesh is linked with
     #[arg(long, conflicts_with = "force_broad")]
     repo: bool,
-    /// In this work tree only, also if a linked mesh reserves for all machines
+    /// In this work tree only, even if the link makes `--repo` the default
     #[arg(long, conflicts_with = "repo")]
-    local: bool,
+    no_repo: bool,
 }
 
 pub(super) fn run(op: &Op, args: ReserveArgs) -> Result<CommandOutput, CommandError> {
     let ttl = args.ttl.as_deref().map(ops::parse_time_to_live).transpose()?;
     let broad = if args.force_broad { BroadPatterns::Accept } else { BroadPatterns::Refuse };
-    let reach = match (args.repo, args.local) {
+    let reach = match (args.repo, args.no_repo) {
         (true, _) => RequestedReach::Repository,
         (false, true) => RequestedReach::WorkTree,
         (false, false) => RequestedReach::Usual,

@@ -58,8 +58,8 @@ impl Report for AskReport {
         if !ask.reserve.is_empty() {
             line(page, "reserves", &ask.reserve.join(", "));
         }
-        page.line(style::dim(
-            "Its profile, permission, gates and budget are those of that machine, which answers only when it is asked.",
-        ));
+        page.line(style::dim(&format!(
+            "{machine} applies its own profile, permission, gates and budget. It was not asked now."
+        )));
     }
 }

@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use super::table::{Known, RecordTable, RecordValue, machine_key};
 use crate::domain::link::{
-    LeaseEpoch, PathTable, RecordOwner, TaskHolding, TaskKey, TaskRecord, TaskReopening, name_token,
-    paths_token, shared, task_token,
+    LeaseEpoch, PathTable, RecordOwner, TaskHolding, TaskKey, TaskRecord, TaskReopening, by_clock, later,
+    name_token, paths_token, shared, task_token,
 };
 use crate::domain::{Reservation, RootCommit};
 use crate::store::link_format::{MAX_PATHS, name_bytes, paths_bytes, task_bytes};
@@ -178,6 +178,33 @@ impl Arbiter<'_> {
         .await
     }
 
+    /// Writes the claim of a task once more: an agent here has it, and its machine is still the last one that took it.
+    /// Nobody else can have taken it in between, because the record was at that revision.
+    pub(super) async fn confirm_task(
+        &mut self,
+        agent: &LocalAgent,
+        key: &TaskKey,
+        reason: Option<&String>,
+    ) -> Result<LinkAnswer, NatsError> {
+        let owner = self.owner(agent);
+        let claimed = TaskHolding::Claimed { since: clock::now(), reason: reason.cloned() };
+        self.change(&task_token(key), |table, known| match task(known) {
+            Ok(there) => match there.and_then(|there| fence(table, there)) {
+                Some(refusal) => RecordStep::Stop(refusal),
+                None => {
+                    // What is known of our own claim stays.
+                    let own = there.map(|there| &there.holding);
+                    let own = own.filter(|holding| matches!(holding, TaskHolding::Claimed { .. }));
+                    let holding = own.unwrap_or(&claimed).clone();
+                    let mine = TaskRecord { key: key.clone(), owner: owner.clone(), holding, reopened: None };
+                    RecordStep::Write(after(&mine, there))
+                }
+            },
+            Err(Unreadable) => RecordStep::Stop(unreadable()),
+        })
+        .await
+    }
+
     /// Finishes a task. Whoever lost it to another machine meanwhile is refused: that is what fencing means.
     pub(super) async fn complete_task(
         &mut self,
@@ -189,22 +216,10 @@ impl Arbiter<'_> {
         let holding = TaskHolding::Done { at: clock::now(), notes: notes.cloned() };
         let mine = TaskRecord { key: key.clone(), owner, holding, reopened: None };
         self.change(&task_token(key), |table, known| match task(known) {
-            Ok(Some(record)) => match &record.holding {
-                TaskHolding::Done { at, .. } => RecordStep::Stop(LinkAnswer::Finished {
-                    by: Holder { since: Some(*at), ..holder(&record.owner) },
-                }),
-                // Another machine took it, so it was lost, whether that machine still has it or not.
-                TaskHolding::Claimed { since, reason }
-                    if record.owner.machine != table.me && !has_bug(Bug::UnfencedCompletion) =>
-                {
-                    let by = Holder { since: Some(*since), reason: reason.clone(), ..holder(&record.owner) };
-                    RecordStep::Stop(taken(vec![by]))
-                }
-                TaskHolding::Claimed { .. } | TaskHolding::Reopened => {
-                    RecordStep::Write(after(&mine, Some(record)))
-                }
+            Ok(there) => match there.and_then(|there| fence(table, there)) {
+                Some(refusal) => RecordStep::Stop(refusal),
+                None => RecordStep::Write(after(&mine, there)),
             },
-            Ok(None) => RecordStep::Write(after(&mine, None)),
             Err(Unreadable) => RecordStep::Stop(unreadable()),
         })
         .await
@@ -259,13 +274,17 @@ impl Arbiter<'_> {
         wanted: &[Reservation],
     ) -> Result<LinkAnswer, NatsError> {
         let owner = self.owner(agent);
-        let wanted: Vec<Reservation> = wanted.iter().filter_map(|wanted| shared(wanted, "/")).collect();
+        // In the record, times are by the clock of the server: those of the machines differ.
+        let ahead = self.nats.server_facts().clock_offset.unwrap_or_default();
+        let wanted: Vec<Reservation> =
+            wanted.iter().filter_map(|wanted| Some(by_clock(shared(wanted, "/")?, ahead))).collect();
+        let now = later(clock::now(), ahead);
         self.change(&paths_token(repository), |table, known| {
             let mut paths = match path_table(known, repository) {
                 Ok(paths) => paths,
                 Err(Unreadable) => return RecordStep::Stop(unreadable()),
             };
-            paths.prune(&table.leases, clock::now());
+            paths.prune(&table.leases, now);
             let conflicts = paths.conflicts(&owner, &wanted);
             let elsewhere = conflicts.iter().filter(|conflict| conflict.held.owner.machine != table.me);
             let holders: Vec<Holder> = elsewhere
@@ -301,6 +320,22 @@ fn doubted(error: NatsError, is_doubtful: bool) -> NatsError {
         NatsError::Unknown { .. } => error,
         error if is_doubtful => NatsError::Unknown { what: error.to_string() },
         error => error,
+    }
+}
+
+/// Why nobody on this machine may finish the task of that record; `None`: it may be finished.
+fn fence(table: &RecordTable, record: &TaskRecord) -> Option<LinkAnswer> {
+    match &record.holding {
+        TaskHolding::Done { at, .. } => {
+            Some(LinkAnswer::Finished { by: Holder { since: Some(*at), ..holder(&record.owner) } })
+        }
+        // Another machine took it, so it was lost, whether that machine still has it or not.
+        TaskHolding::Claimed { since, reason }
+            if record.owner.machine != table.me && !has_bug(Bug::UnfencedCompletion) =>
+        {
+            Some(taken(vec![Holder { since: Some(*since), reason: reason.clone(), ..holder(&record.owner) }]))
+        }
+        TaskHolding::Claimed { .. } | TaskHolding::Reopened => None,
     }
 }
 

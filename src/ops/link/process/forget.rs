@@ -1,17 +1,18 @@
 //! Forgets a machine that does not come back: what it holds, and mail for it, on the server.
 //!
 //! It talks to the server itself, and not through the link process: mail for another machine needs credentials that no
-//! machine has. Every step may be the last one; the same command goes on where another was cut short.
+//! machine has. Every step may be the last one; the same command goes on where another was cut short. The machine may also
+//! come back at any moment, so its lease is asked for before each step.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
 
-use super::decide::{Arbiter, RecordStep, given_up};
-use super::table::{RecordTable, RecordValue, machine_key};
+use super::decide::{Arbiter, RecordStep, given_up, holder};
+use super::table::{Known, RecordTable, RecordValue, machine_key};
 use super::{io_error, problem, server};
-use crate::domain::link::{LeaseEpoch, MachineName, TaskHolding, name_token};
+use crate::domain::link::{LeaseEpoch, MachineName, OwnerState, RecordOwner, TaskHolding, name_token};
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::link::ask;
 use crate::store::link_format::{Envelope, ReceiptState, paths_bytes};
@@ -81,7 +82,10 @@ pub(in crate::ops::link) fn forget(
                 )),
             })
         }
-        Err(error) => Err(ask::unreachable(&problem::of(&error, &connecting), "run it again: it goes on")),
+        Err(error) => Err(ask::unreachable(
+            &problem::of(&error, &connecting),
+            "run it again: it continues where it stopped",
+        )),
     }
 }
 
@@ -98,7 +102,7 @@ async fn remove(
     forgetting: Forgetting,
 ) -> Result<Forgotten, NatsError> {
     let mut table = read_records(nats, config).await?;
-    if nats.get(&machine_key(machine)).await?.is_some() {
+    if has_lease(nats, machine).await? {
         return Ok(Forgotten::HasLease);
     }
     let mut remains = MachineRemains::default();
@@ -113,16 +117,31 @@ async fn remove(
     }
     // The names first: then nobody writes to it any more.
     for key in keys_of(&table, machine, &mut remains) {
-        if forgetting == Forgetting::Remove {
-            let epoch = LeaseEpoch::of_nobody();
-            let mut arbiter = Arbiter { nats, table: &mut table, epoch: &epoch };
-            arbiter.change(&key, |_, known| without(known.map(|known| &known.value), machine)).await?;
+        if forgetting == Forgetting::Look {
+            continue;
+        }
+        if has_lease(nats, machine).await? {
+            return Ok(Forgotten::HasLease);
+        }
+        let epoch = LeaseEpoch::of_nobody();
+        let mut arbiter = Arbiter { nats, table: &mut table, epoch: &epoch };
+        let step = |table: &RecordTable, known: Option<&Known<RecordValue>>| without(table, known, machine);
+        if let LinkAnswer::Taken { .. } = arbiter.change(&key, step).await? {
+            return Ok(Forgotten::HasLease);
         }
     }
     if has_mail {
-        remains.messages = mail(nats, machine, forgetting).await?;
+        match mail(nats, machine, forgetting).await? {
+            Some(messages) => remains.messages = messages,
+            None => return Ok(Forgotten::HasLease),
+        }
     }
     Ok(Forgotten::Remains(remains))
+}
+
+/// Whether the machine is linked now.
+async fn has_lease(nats: &Nats, machine: &MachineName) -> Result<bool, NatsError> {
+    Ok(nats.get(&machine_key(machine)).await?.is_some())
 }
 
 /// Whether these credentials can read and remove mail for another machine.
@@ -176,33 +195,46 @@ fn keys_of(table: &RecordTable, machine: &MachineName, remains: &mut MachineRema
     keys
 }
 
-/// The record without what the machine has.
-fn without(known: Option<&RecordValue>, machine: &MachineName) -> RecordStep {
-    let nothing = || RecordStep::Stop(LinkAnswer::Done);
-    match known {
-        Some(RecordValue::Name(name)) if name.record.owner.machine == *machine => RecordStep::Delete,
-        Some(RecordValue::Task(task))
-            if task.owner.machine == *machine && matches!(task.holding, TaskHolding::Claimed { .. }) =>
-        {
-            given_up(task)
-        }
-        Some(RecordValue::Paths(table)) => {
-            let mut table = (**table).clone();
-            let before = table.held.len();
-            table.held.retain(|held| held.owner.machine != *machine);
-            match table.held.len() {
-                after if after == before => nothing(),
-                0 => RecordStep::Delete,
-                _ => RecordStep::Write(paths_bytes(&table)),
+/// The record without what the machine has. What it took again since it has its lease is its own.
+fn without(table: &RecordTable, known: Option<&Known<RecordValue>>, machine: &MachineName) -> RecordStep {
+    let is_its = |owner: &RecordOwner| owner.machine == *machine;
+    let is_back = |owner: &RecordOwner| is_its(owner) && table.leases.state(owner) == OwnerState::Holds;
+    let back = |owner: &RecordOwner| RecordStep::Stop(LinkAnswer::Taken { holders: vec![holder(owner)] });
+    match known.map(|known| &known.value) {
+        Some(RecordValue::Name(name)) if is_back(&name.record.owner) => back(&name.record.owner),
+        Some(RecordValue::Name(name)) if is_its(&name.record.owner) => RecordStep::Delete,
+        Some(RecordValue::Task(task)) if matches!(task.holding, TaskHolding::Claimed { .. }) => {
+            match &task.owner {
+                owner if is_back(owner) => back(owner),
+                owner if is_its(owner) => given_up(task),
+                _ => RecordStep::Stop(LinkAnswer::Done),
             }
         }
-        _ => nothing(),
+        Some(RecordValue::Paths(paths)) => {
+            let mut paths = (**paths).clone();
+            if let Some(held) = paths.held.iter().find(|held| is_back(&held.owner)) {
+                return back(&held.owner);
+            }
+            let before = paths.held.len();
+            paths.held.retain(|held| !is_its(&held.owner));
+            match paths.held.len() {
+                after if after == before => RecordStep::Stop(LinkAnswer::Done),
+                0 => RecordStep::Delete,
+                _ => RecordStep::Write(paths_bytes(&paths)),
+            }
+        }
+        _ => RecordStep::Stop(LinkAnswer::Done),
     }
 }
 
 /// Counts the messages for the machine, and removes them with everything else that waits for it. Their senders are told
-/// before: a message that is told to be gone twice does no harm, one of which nobody ever hears does.
-async fn mail(nats: &Nats, machine: &MachineName, forgetting: Forgetting) -> Result<usize, NatsError> {
+/// before: a message that is told to be gone twice does no harm, one of which nobody ever hears does. `None`: the machine has
+/// come back, and takes what is left itself.
+async fn mail(
+    nats: &Nats,
+    machine: &MachineName,
+    forgetting: Forgetting,
+) -> Result<Option<usize>, NatsError> {
     let (mut count, mut next) = (0, 1);
     while let Some(stored) = nats.next_stored(machine.as_str(), next).await? {
         next = stored.sequence + 1;
@@ -210,6 +242,9 @@ async fn mail(nats: &Nats, machine: &MachineName, forgetting: Forgetting) -> Res
         count += usize::from(message.is_some());
         if forgetting == Forgetting::Look {
             continue;
+        }
+        if has_lease(nats, machine).await? {
+            return Ok(None);
         }
         if let Some((stem, to)) = message.filter(|_| stored.from_machine != machine.as_str()) {
             let why = format!("{machine} was given up");
@@ -220,5 +255,59 @@ async fn mail(nats: &Nats, machine: &MachineName, forgetting: Forgetting) -> Res
         }
         nats.remove_stored(stored.sequence).await?;
     }
-    Ok(count)
+    Ok(Some(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::link::{MachineRecord, TaskKey, TaskRecord, task_token};
+    use crate::domain::{AgentName, RootCommit, SessionId};
+    use crate::store::link_format::{machine_bytes, name_bytes, task_bytes};
+
+    #[test]
+    fn what_a_machine_took_after_it_came_back_is_not_removed() {
+        let laptop = MachineName::new("laptop").unwrap();
+        let owner = |epoch: &str| RecordOwner {
+            machine: laptop.clone(),
+            epoch: LeaseEpoch::new(epoch).unwrap(),
+            agent: AgentName::new("Anna").unwrap(),
+            session: SessionId::new("s").unwrap(),
+        };
+        let mut table = RecordTable::new(MachineName::new("box").unwrap());
+        let key = TaskKey {
+            repository: RootCommit::new(&"a".repeat(40)).unwrap(),
+            spec: "plan.md".to_string(),
+            task: "T-1".to_string(),
+        };
+        let since = clock::now();
+        let put = |table: &mut RecordTable, revision: u64, epoch: &str| {
+            let name = owner(epoch).agent;
+            table.put(&name_token(&name), revision, &name_bytes(&name, &owner(epoch), None, None));
+            let holding = TaskHolding::Claimed { since, reason: None };
+            let task = TaskRecord { key: key.clone(), owner: owner(epoch), holding, reopened: None };
+            table.put(&task_token(&key), revision, &task_bytes(&task));
+        };
+        let steps = |table: &RecordTable| {
+            [name_token(&owner("e").agent), task_token(&key)]
+                .map(|key| without(table, table.get(&key), &laptop))
+        };
+        let is_removed = |step: &RecordStep| matches!(step, RecordStep::Delete);
+        let is_refused = |step: &RecordStep| matches!(step, RecordStep::Stop(LinkAnswer::Taken { .. }));
+        put(&mut table, 1, "old");
+        assert!(steps(&table).iter().all(is_removed));
+        // It is back, and its link has not written its records yet: it does so later.
+        let lease = MachineRecord {
+            machine: laptop.clone(),
+            epoch: owner("new").epoch,
+            installation: String::new(),
+            version: "1".to_string(),
+            since,
+            knows_runs: true,
+        };
+        table.put(&machine_key(&laptop), 2, &machine_bytes(&lease));
+        assert!(steps(&table).iter().all(is_removed));
+        put(&mut table, 3, "new");
+        assert!(steps(&table).iter().all(is_refused));
+    }
 }

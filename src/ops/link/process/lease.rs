@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use super::table::machine_key;
 use crate::domain::link::{LeaseEpoch, MachineName, MachineRecord};
 use crate::domain::sha256;
-use crate::store::{LinkConfig, link_format};
+use crate::store::{LinkConfig, Mesh, link_format};
 use crate::sys::nats::{Cas, Nats, NatsError};
 use crate::sys::{clock, process, random, test_switches};
 
@@ -26,10 +26,14 @@ pub(super) fn length() -> Duration {
     told.map_or(LEASE, Duration::from_millis)
 }
 
-/// What tells this mesh of this machine from any other: also from a copy of its files on another machine.
-pub(super) fn installation(config: &LinkConfig) -> String {
-    let machine = process::pid_scope().machine_id.clone().unwrap_or_default();
-    sha256(format!("{}\0{machine}", config.installation).as_bytes())[..32].to_string()
+/// What tells this mesh of this machine from any other: also from a copy of its files, here or on a clone of the machine.
+pub(super) fn installation(config: &LinkConfig, mesh: Option<&Mesh>) -> String {
+    let place = process::pid_scope();
+    let (machine, boot) = (place.machine_id.as_deref(), place.boot_id.as_deref());
+    let directory = mesh.and_then(|mesh| mesh.link().identity());
+    let directory = directory.map_or(String::new(), |file| format!("{}:{}", file.device, file.inode));
+    let parts = [config.installation.as_str(), machine.unwrap_or(""), boot.unwrap_or(""), &directory];
+    sha256(parts.join("\0").as_bytes())[..32].to_string()
 }
 
 /// What is known of the lease.

@@ -1,5 +1,6 @@
 //! What this machine has: the agents, tasks and paths that the server is to know of.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use crate::domain::link::{
     LeaseEpoch, MachineName, RecordOwner, TaskHolding, TaskKey, TaskRecord, name_token, shared, task_token,
 };
 use crate::domain::{Agent, AgentName, Reservation, RootCommit, SessionId};
+use crate::ops::agents::roster::Roster;
 use crate::ops::error::CommandError;
 use crate::ops::tasks::SharedSpec;
 use crate::store::link_format::{name_bytes, shared_agent};
@@ -27,8 +29,10 @@ const SOMEBODY: &str = "somebody";
 /// What this machine has at one moment.
 #[derive(Debug, Default)]
 pub(super) struct LocalState {
-    /// Its live agents.
+    /// Its live agents, those whose registration can't be read now as they were last known.
     pub(super) agents: Vec<Agent>,
+    /// Whether these are all: a registration that can't be read may be anybody's.
+    pub(super) knows_all_agents: bool,
     /// The records of their names, by key.
     pub(super) names: BTreeMap<String, (AgentName, Agent, Vec<u8>)>,
     /// Their claims, by key.
@@ -70,17 +74,19 @@ impl LocalReader {
         epoch: &LeaseEpoch,
     ) -> Result<LocalState, CommandError> {
         let now = clock::now();
-        let census = mesh.registry().local_census()?;
+        let roster = Roster::of(mesh, Cow::Owned(mesh.registry().local_census()?));
         let is_ours = |record: &&Registration| record.agent.is_ours() && record.is_live();
         let agents: Vec<Agent> =
-            census.records.iter().filter(is_ours).map(|record| record.agent.clone()).collect();
+            roster.records().filter(is_ours).map(|record| record.agent.clone()).collect();
         let owner = |agent: &Agent| RecordOwner {
             machine: machine.clone(),
             epoch: epoch.clone(),
             agent: agent.name.clone(),
             session: agent.session.clone(),
         };
-        let mut state = LocalState::default();
+        // What is being buried is under another name for a moment.
+        let knows_all_agents = roster.unknown().is_empty() && !roster.census().has_taken;
+        let mut state = LocalState { knows_all_agents, ..LocalState::default() };
         for agent in &agents {
             let repository = self.repository(mesh, Path::new(&agent.cwd));
             // When it was last active is said apart: a record changes only if what it says of the agent does.
@@ -117,7 +123,7 @@ impl LocalReader {
         state: &mut LocalState,
     ) -> Result<(), CommandError> {
         let claims = mesh.tasks().claims()?;
-        state.knows_all_tasks = true;
+        state.knows_all_tasks = state.knows_all_agents;
         for agent in agents {
             for claim in claims.of(agent) {
                 let spec = match self.spec(mesh, &claim.spec) {

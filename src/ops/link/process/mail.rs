@@ -1,252 +1,324 @@
-//! Mail between machines: what is queued here goes to the server, what the server has for this machine goes into
-//! inboxes. Receipts go back by `receipts`.
+//! What the server has for this machine: messages, which go into inboxes, receipts, and letters about runs. Each is removed
+//! from the server after that. What is queued here goes out by `sending`, receipts go back by `receipts`.
 
-use std::collections::VecDeque;
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use jiff::SignedDuration;
 
-use super::receipts::{NOTHING, REFUSE, Slice};
+use super::delivering::{Arrival, deliver};
+use super::failure::{Failure, of_recipient, of_run};
+use super::receipts::{NOTHING, Refusal};
 use super::runs;
-use super::send_error::SendError;
-use super::table::RecordTable;
-use crate::domain::link::{MachineName, name_token};
-use crate::domain::{Agent, AgentName, Message, Notice, SessionId};
-use crate::ops::agents::list::grave_of;
+use super::senders::{Sender, of_former_owner};
+use super::sending;
+use super::streams::MailBatch;
+use super::table::{RecordTable, machine_key};
+use crate::domain::link::{MachineName, RunLetter, name_token};
+use crate::domain::{Agent, AgentName, Message};
 use crate::ops::effects::Op;
-use crate::ops::error::CommandError;
 use crate::ops::wake::{self, ArrivedMessage};
 use crate::store::link_format::{Envelope, ReceiptState};
-use crate::store::{
-    Mesh, MessageStem, OwedReceipt, QueuedContent, QueuedMessage, Registration, SentMessageLocation,
-    SessionRecord,
-};
-use crate::sys::clock;
+use crate::store::{Mesh, MessageStem, OwedReceipt};
 use crate::sys::nats::{Incoming, Nats, NatsError};
 use crate::sys::test_switches::{self, Bug};
 
 /// How long after a failed delivery it is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How often that is done because of a damaged file that only this message needs.
+const MOST_TRIES: u32 = 5;
 
-/// Sends what is queued, in the order of sending, for about that time. Whatever the server does not take stays queued, and
-/// what follows it too, so that the order is kept.
-pub(super) async fn send_queued(
-    op: &Op,
-    mesh: &Mesh,
-    nats: &Nats,
-    table: &RecordTable,
-    time: Duration,
-) -> Result<Slice, SendError> {
-    // A file that can't be read keeps back what follows it to the same agent, and nothing else.
-    let mut kept_back: Vec<AgentName> = Vec::new();
-    let queued = mesh.remote().queued()?;
-    let start = Instant::now();
-    for queued in queued {
-        if start.elapsed() >= time {
-            return Ok(Slice::More);
-        }
-        if kept_back.contains(&queued.to) {
-            continue;
-        }
-        let message = match mesh.remote().queued_content(&queued) {
-            Ok(QueuedContent::Message(message)) => *message,
-            Ok(QueuedContent::Gone) => continue,
-            Ok(QueuedContent::PutAside) => {
-                op.warn(format!("a message to {} can't be read, and is in quarantine now", queued.to));
-                continue;
-            }
-            Err(error) => {
-                op.warn(format!("a message to {} can't be read: {error}", queued.to));
-                kept_back.push(queued.to);
-                continue;
-            }
-        };
-        let QueuedMessage { stem, to } = queued;
-        let Some(machine) = machine_of(mesh, table, &to, message.to_session.as_ref()) else {
-            mesh.remote().note_refused(&to, &stem)?;
-            tell_refused(op, mesh, &message, &stem, &to, "that agent is on no machine any more");
-            continue;
-        };
-        let id = message.id.to_string();
-        let bytes = Bytes::from(Envelope::Message { stem: stem.clone(), message: message.clone() }.bytes());
-        match nats.publish(machine.as_str(), &id, bytes).await {
-            Ok(_) => mesh.remote().note_stored(&to, &stem)?,
-            Err(NatsError::TooLarge { .. }) => {
-                mesh.remote().note_refused(&to, &stem)?;
-                tell_refused(op, mesh, &message, &stem, &to, "it is too large for the server");
-            }
-            Err(error) => return Err(error.into()),
+/// Mail from the server that has no answer yet.
+#[derive(Debug, Default)]
+pub(super) struct ArrivedMail {
+    batch: Option<MailBatch>,
+    failures: DamageCount,
+}
+
+impl ArrivedMail {
+    /// The next batch. The server gives it after the last one was answered.
+    pub(super) fn put(&mut self, batch: MailBatch) {
+        self.batch = Some(batch);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.batch.is_none()
+    }
+
+    fn next(&mut self) -> Option<Incoming> {
+        self.batch.as_mut()?.messages.pop_front()
+    }
+
+    /// Asks for more, if all is answered.
+    fn settle(&mut self) {
+        self.batch.take_if(|batch| batch.messages.is_empty());
+    }
+
+    /// Gives everything back that was not answered, in its order: it follows a message that was given back.
+    async fn give_back(&mut self) {
+        while let Some(later) = self.next() {
+            drop(later.again(PAUSE).await);
         }
     }
-    Ok(Slice::All)
 }
 
-/// The machine that a message goes to: that of the session which had the name when it was sent. Of a session that is not
-/// known any more, the machine of its name knows whether it goes on under another id.
-fn machine_of(
-    mesh: &Mesh,
-    table: &RecordTable,
-    to: &AgentName,
-    session: Option<&SessionId>,
-) -> Option<MachineName> {
-    let known = session.and_then(|session| table.machine_of_session(session));
-    if let Some(machine) = known.or_else(|| table.machine_of_name(to)) {
-        return Some(machine.clone());
+/// How often the oldest message failed because of a damaged file that no other one needs.
+#[derive(Debug, Default)]
+struct DamageCount {
+    /// The number of the message.
+    sequence: u64,
+    count: u32,
+    /// Whose messages were tried often enough. They are tried once until one succeeds.
+    given_up: HashSet<String>,
+}
+
+impl DamageCount {
+    /// Whether the message was tried often enough.
+    fn is_enough(&mut self, sequence: u64, whose: &str) -> bool {
+        if self.sequence != sequence {
+            (self.sequence, self.count) = (sequence, 0);
+        }
+        self.count += 1;
+        let is_enough = self.count >= MOST_TRIES || self.given_up.contains(whose);
+        if is_enough {
+            self.given_up.insert(whose.to_string());
+        }
+        is_enough
     }
-    mesh.remote().agent(to).ok()??.agent.machine.map(|machine| machine.name)
 }
 
-/// Tells the sender of a message that it could not be delivered.
-fn tell_refused(
-    op: &Op,
-    mesh: &Mesh,
-    message: &Message,
-    stem: &MessageStem,
-    to: &AgentName,
-    why: &'static str,
-) {
-    let Ok(from) = AgentName::new(message.from.as_str()) else { return };
-    let Ok(Some(record)) = mesh.registry().get(&from) else { return };
-    let notice =
-        Notice::new().say("Your message ").own_arguments([stem.short_id()], "ID").say(" to ").name(to);
-    let notice = notice.say(" could not be delivered: ").say(why).say(".");
-    op.notify(record.agent, notice, format!("could not tell {from} that a message was not delivered"));
+/// Whom a message was delivered to, if somebody is to be woken.
+type Woken = Option<(Box<Agent>, Message)>;
+
+/// Takes what has come.
+pub(super) struct MailReceiver<'a> {
+    pub(super) op: &'a Op,
+    pub(super) mesh: &'a Mesh,
+    pub(super) nats: &'a Nats,
+    pub(super) table: &'a mut RecordTable,
 }
 
-/// What became of a message for this machine.
-enum Arrival {
-    /// It is in an inbox.
-    Delivered(Box<Agent>, Message),
-    /// There is nothing more to do: it came before, or it is in the grave of a session that may come back.
-    Settled,
-    /// Nobody here can have it.
-    Refused(String),
-}
-
-/// Delivers messages in their order, and takes note of receipts, for about that time. Each is removed from the server after
-/// that.
-pub(super) async fn receive(
-    op: &Op,
-    mesh: &Mesh,
-    nats: &Nats,
-    table: &mut RecordTable,
-    incoming: &mut VecDeque<Incoming>,
-    time: Duration,
-) {
-    let start = Instant::now();
-    let mut arrivals = Vec::new();
-    while start.elapsed() < time
-        && let Some(one) = incoming.pop_front()
-    {
-        if test_switches::has_bug(Bug::AckBeforeInbox)
-            && let Ok(Envelope::Message { stem, message }) = Envelope::parse(&one.bytes)
-            && let Ok(from) = MachineName::new(one.from_machine.as_str())
-            && let Ok(to) = AgentName::new(message.to.as_str())
+impl MailReceiver<'_> {
+    /// Takes messages in their order, for about that time.
+    pub(super) async fn receive(&mut self, mail: &mut ArrivedMail, time: Duration) {
+        let start = Instant::now();
+        let mut arrivals = Vec::new();
+        while start.elapsed() < time
+            && let Some(one) = mail.next()
         {
-            drop(one.done().await);
-            drop(deliver(mesh, &owed(&stem, &to, &from, NOTHING), &message));
-            continue;
+            if test_switches::has_bug(Bug::AckBeforeInbox) && is_message(&one) {
+                acknowledge_before_inbox(self.mesh, one).await;
+            } else {
+                arrivals.extend(self.take(mail, one).await);
+            }
+            mail.settle();
         }
-        match receive_one(op, mesh, nats, table, &one).await {
+        wake_all(self.op, self.mesh, &arrivals);
+    }
+
+    /// Takes one message and answers it.
+    async fn take(&mut self, mail: &mut ArrivedMail, one: Incoming) -> Woken {
+        let why = match self.receive_one(&one).await {
             Ok(arrival) => {
-                arrivals.extend(arrival);
+                mail.failures.given_up.remove(&whose(&one));
                 // If that is not confirmed, it comes again, and is known.
                 drop(one.done().await);
+                return arrival;
             }
             Err(Failure::Unreadable(why)) => {
-                op.warn(format!("a message from {} is put aside on the server: {why}", one.from_machine));
-                drop(one.dead_letter(&why).await);
+                self.put_aside(one, &why).await;
+                return None;
+            }
+            Err(Failure::Damaged(why)) => {
+                if mail.failures.is_enough(one.sequence, &whose(&one)) && self.owe_damaged(&one) {
+                    self.put_aside(one, &why).await;
+                    return None;
+                }
+                why
             }
             // What is wrong is here or between here and the server, such as a full disk, and not the message. However
-            // long that takes, it is kept, and what follows waits for it: the order of a sender's messages is kept.
-            Err(Failure::NotYet(why)) => {
-                op.warn(format!("a message from {} could not be delivered yet: {why}", one.from_machine));
-                drop(one.again(PAUSE).await);
-                for later in incoming.drain(..) {
-                    drop(later.again(PAUSE).await);
+            // long that takes, it is kept.
+            Err(Failure::NotYet(why)) => why,
+        };
+        // What follows waits for it: the order of a sender's messages is kept.
+        self.op.warn(format!("a message from {} could not be delivered yet: {why}", one.from_machine));
+        drop(one.again(PAUSE).await);
+        mail.give_back().await;
+        None
+    }
+
+    async fn put_aside(&self, one: Incoming, why: &str) {
+        self.op.warn(format!("a message from {} is put aside on the server: {why}", one.from_machine));
+        drop(one.dead_letter(why).await);
+    }
+
+    /// Remembers that the sender is to be told that its message is put aside. Nobody is told of anything else.
+    fn owe_damaged(&self, one: &Incoming) -> bool {
+        let from = MachineName::new(one.from_machine.as_str());
+        match (Envelope::message_in(&one.bytes), from) {
+            (Some((stem, to)), Ok(from)) => {
+                self.mesh.remote().owe(&owed(&stem, &to, &from, Refusal::Damaged.word())).is_ok()
+            }
+            _ => true,
+        }
+    }
+
+    async fn receive_one(&mut self, one: &Incoming) -> Result<Woken, Failure> {
+        let from = MachineName::new(one.from_machine.as_str());
+        let from = from.map_err(|error| Failure::Unreadable(error.to_string()))?;
+        match Envelope::parse(&one.bytes) {
+            Ok(Envelope::Message { stem, message }) => {
+                self.receive_message(&from, one.stored_at, &stem, message).await
+            }
+            Ok(Envelope::Receipt { stem, to, state }) => {
+                self.note_receipt(&from, &to, &stem, &state).await.map(|()| None)
+            }
+            Ok(Envelope::Run(letter)) => {
+                self.receive_letter(&from, one.stored_at, &letter).await.map(|()| None)
+            }
+            Err(error) => {
+                // It may be of a later version. Its sender is to know that it was not delivered.
+                if let Some((stem, to)) = Envelope::message_in(&one.bytes) {
+                    self.mesh.remote().owe(&owed(&stem, &to, &from, Refusal::NotUnderstood.word()))?;
                 }
+                Err(Failure::Unreadable(error.to_string()))
             }
         }
     }
-    wake_all(op, mesh, &arrivals);
-}
 
-/// Why a message is not delivered.
-enum Failure {
-    /// No version of it can be: this one does not understand it.
-    Unreadable(String),
-    NotYet(String),
-}
-
-impl<E: std::error::Error> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Self::NotYet(error.to_string())
+    async fn receive_letter(
+        &self,
+        from: &MachineName,
+        stored_at: jiff::Timestamp,
+        letter: &RunLetter,
+    ) -> Result<(), Failure> {
+        let place = (from, stored_at, i64::try_from(self.clock_offset().as_millis()).unwrap_or(0));
+        if let Some((id, answer)) = runs::receive(self.mesh, place, letter).map_err(of_run)? {
+            let bytes = Bytes::from(Envelope::Run(answer).bytes());
+            match self.nats.publish(from.as_str(), &id, bytes).await {
+                // Whoever asked learns it from its own clock. A server that is full must not keep back what follows.
+                Ok(_) | Err(NatsError::StreamFull { .. } | NatsError::DiskFull { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
-}
 
-/// Delivers one message, or takes note of a receipt. Whom it was delivered to, if somebody is to be woken.
-async fn receive_one(
-    op: &Op,
-    mesh: &Mesh,
-    nats: &Nats,
-    table: &mut RecordTable,
-    one: &Incoming,
-) -> Result<Option<(Box<Agent>, Message)>, Failure> {
-    let from = MachineName::new(one.from_machine.as_str());
-    let from = from.map_err(|error| Failure::Unreadable(error.to_string()))?;
-    let (stem, message) = match Envelope::parse(&one.bytes) {
-        Ok(Envelope::Message { stem, message }) => (stem, message),
-        Ok(Envelope::Receipt { stem, to, state }) => {
-            note_receipt(mesh, &to, &stem, &state)?;
+    async fn receive_message(
+        &mut self,
+        from: &MachineName,
+        stored_at: jiff::Timestamp,
+        stem: &MessageStem,
+        message: Message,
+    ) -> Result<Woken, Failure> {
+        let Ok(to) = AgentName::new(message.to.as_str()) else {
+            return Err(Failure::Unreadable("its recipient is not a name".to_string()));
+        };
+        if self.mesh.remote().owes(from, stem)? {
             return Ok(None);
         }
-        Ok(Envelope::Run(letter)) => {
-            let offset = nats.server_facts().clock_offset.unwrap_or_default().as_millis();
-            let place = (&from, one.stored_at, i64::try_from(offset).unwrap_or(0));
-            if let Some((id, answer)) = runs::receive(mesh, place, &letter)? {
-                let bytes = Bytes::from(Envelope::Run(answer).bytes());
-                match nats.publish(from.as_str(), &id, bytes).await {
-                    // Whoever asked learns it from its own clock. A server that is full must not keep back what follows.
-                    Ok(_) | Err(NatsError::StreamFull { .. } | NatsError::DiskFull { .. }) => {}
-                    Err(error) => return Err(error.into()),
-                }
-            }
-            return Ok(None);
-        }
-        Err(error) => {
-            // It may be of a later version. Its sender is to know that it was not delivered.
-            if let Some((stem, to)) = Envelope::message_in(&one.bytes) {
-                mesh.remote().owe(&owed(&stem, &to, &from, REFUSE))?;
-            }
-            return Err(Failure::Unreadable(error.to_string()));
-        }
-    };
-    let Ok(to) = AgentName::new(message.to.as_str()) else {
-        return Err(Failure::Unreadable("its recipient is not a name".to_string()));
-    };
-    if mesh.remote().owes(&from, &stem)? {
-        return Ok(None);
+        let message = if message.is_notice() { message.into_notice_of(from) } else { message };
+        let (message, refusal) = match self.sender(from, &message, stored_at).await? {
+            Sender::Vouched | Sender::Unknown => (message, None),
+            Sender::Before => (of_former_owner(message, from), None),
+            Sender::SomebodyElse => (message, Some(Refusal::SomebodyElsesName)),
+            Sender::NotAName => (message, Some(Refusal::NotUnderstood)),
+        };
+        let refusal = match refusal {
+            Some(refusal) => refusal,
+            None => match deliver(self.mesh, &owed(stem, &to, from, NOTHING), &message)? {
+                Arrival::Delivered(agent, message) => return Ok(Some((agent, message))),
+                Arrival::Settled => return Ok(None),
+                Arrival::ForNobody => Refusal::Nobody,
+            },
+        };
+        self.op.warn(format!("a message from {from} to {to} is refused: {}", refusal.why()));
+        // Written down and not sent from here: a server that is full must not keep back what would make room.
+        self.mesh.remote().owe(&owed(stem, &to, from, refusal.word()))?;
+        Ok(None)
     }
-    let message = if message.is_notice() { message.into_notice_of(&from) } else { message };
-    let mut why = impostor(mesh, table, &from, &message)?;
-    if why.is_some() {
-        // Mail and records come on different ways: the name may have changed hands a moment ago.
-        read_name(nats, table, &message).await?;
-        why = impostor(mesh, table, &from, &message)?;
-    }
-    let arrival = match why {
-        Some(why) => Arrival::Refused(why),
-        None => deliver(mesh, &owed(&stem, &to, &from, NOTHING), &message)?,
-    };
-    match arrival {
-        Arrival::Delivered(agent, message) => Ok(Some((agent, message))),
-        Arrival::Settled => Ok(None),
-        Arrival::Refused(why) => {
-            op.warn(format!("a message from {from} to {to} is refused: {why}"));
-            // Written down and not sent from here: a server that is full must not keep back what would make room.
-            mesh.remote().owe(&owed(&stem, &to, &from, REFUSE))?;
-            Ok(None)
+
+    /// Who the message is from. Mail and records come on different ways, so the server is asked unless it has vouched.
+    async fn sender(
+        &mut self,
+        from: &MachineName,
+        message: &Message,
+        stored_at: jiff::Timestamp,
+    ) -> Result<Sender, Failure> {
+        let stored = (stored_at, self.clock_offset());
+        let sender = Sender::of(self.mesh, self.table, from, message, stored)?;
+        let Ok(name) = AgentName::new(message.from.as_str()) else { return Ok(sender) };
+        if sender == Sender::Vouched {
+            return Ok(sender);
         }
+        self.read_name(&name).await?;
+        Ok(Sender::of(self.mesh, self.table, from, message, stored)?)
+    }
+
+    /// Learns from the server who has that name now.
+    async fn read_name(&mut self, name: &AgentName) -> Result<(), NatsError> {
+        let key = name_token(name);
+        match self.nats.get(&key).await? {
+            Some(record) => self.table.put(&key, record.revision, &record.value),
+            None => self.table.forget(&key),
+        }
+        Ok(())
+    }
+
+    fn clock_offset(&self) -> SignedDuration {
+        self.nats.server_facts().clock_offset.unwrap_or_default()
+    }
+
+    /// Takes note of what became of a message of ours.
+    async fn note_receipt(
+        &mut self,
+        from: &MachineName,
+        to: &AgentName,
+        stem: &MessageStem,
+        state: &ReceiptState,
+    ) -> Result<(), Failure> {
+        let remote = self.mesh.remote();
+        let Some(message) = remote.sent_message(to, stem).map_err(of_recipient)? else { return Ok(()) };
+        if !self.may_tell(from, to, &message, state).await? {
+            self.op.warn(format!("a receipt from {from} is about a message to another machine"));
+            return Ok(());
+        }
+        match state {
+            ReceiptState::Delivered { .. } => remote.note_delivered(to, stem),
+            ReceiptState::Seen(record) => remote.note_seen(to, record),
+            ReceiptState::Refused { why, .. } => {
+                sending::note_refused(self.op, self.mesh, &message, stem, to, why)
+            }
+        }
+        .map_err(of_recipient)
+    }
+
+    /// Whether that machine may say what became of the message: it went there. Of a machine that was given up, whoever gave
+    /// it up says that its mail is gone.
+    async fn may_tell(
+        &mut self,
+        from: &MachineName,
+        to: &AgentName,
+        message: &Message,
+        state: &ReceiptState,
+    ) -> Result<bool, Failure> {
+        let machine = match &message.to_machine {
+            Some(machine) => machine.clone(),
+            // Sent by a version that did not write the machine down.
+            None => match self.table.machine_of_name(to) {
+                Some(machine) => machine.clone(),
+                None => return Ok(true),
+            },
+        };
+        if machine == *from || !matches!(state, ReceiptState::Refused { .. }) {
+            return Ok(machine == *from);
+        }
+        if self.nats.get(&machine_key(&machine)).await?.is_some() {
+            return Ok(false);
+        }
+        self.read_name(to).await?;
+        Ok(self.table.machine_of_name(to) != Some(&machine))
     }
 }
 
@@ -254,15 +326,23 @@ fn owed(stem: &MessageStem, to: &AgentName, machine: &MachineName, told: &str) -
     OwedReceipt { stem: stem.clone(), to: to.clone(), machine: machine.clone(), told: told.to_string() }
 }
 
-/// Learns from the server who has the sender's name now.
-async fn read_name(nats: &Nats, table: &mut RecordTable, message: &Message) -> Result<(), NatsError> {
-    let Ok(sender) = AgentName::new(message.from.as_str()) else { return Ok(()) };
-    let key = name_token(&sender);
-    match nats.get(&key).await? {
-        Some(record) => table.put(&key, record.revision, &record.value),
-        None => table.forget(&key),
+/// Whose files it needs, if it is a message.
+fn whose(one: &Incoming) -> String {
+    Envelope::message_in(&one.bytes).map_or(String::new(), |(_, to)| to.to_string())
+}
+
+fn is_message(one: &Incoming) -> bool {
+    matches!(Envelope::parse(&one.bytes), Ok(Envelope::Message { .. }))
+}
+
+/// The fault that a storm must detect: whoever dies in between loses the message.
+async fn acknowledge_before_inbox(mesh: &Mesh, one: Incoming) {
+    let Ok(Envelope::Message { stem, message }) = Envelope::parse(&one.bytes) else { return };
+    let from = MachineName::new(one.from_machine.as_str());
+    drop(one.done().await);
+    if let (Ok(from), Ok(to)) = (from, AgentName::new(message.to.as_str())) {
+        drop(deliver(mesh, &owed(&stem, &to, &from, NOTHING), &message));
     }
-    Ok(())
 }
 
 /// Wakes the recipients that are idle. The messages are delivered, whatever fails here.
@@ -281,127 +361,9 @@ fn wake_all(op: &Op, mesh: &Mesh, arrivals: &[(Box<Agent>, Message)]) {
     }
 }
 
-/// Puts a message where its recipient finds it. It is remembered that its sender is to be told, under the name that the
-/// sender wrote to, whatever its agent is called now.
-fn deliver(mesh: &Mesh, owed: &OwedReceipt, message: &Message) -> Result<Arrival, CommandError> {
-    let OwedReceipt { stem, to, .. } = owed;
-    // While the lock is held, nobody is buried or renamed.
-    let locked = mesh.lock()?;
-    let earlier = match &message.to_session {
-        Some(session) => mesh.sessions().get(session)?.filter(SessionRecord::is_current),
-        None => None,
-    };
-    let is_meant = |record: &Registration| {
-        let is_his =
-            |session: &SessionId| record.agent.session == *session || continues(record, earlier.as_ref());
-        record.is_live() && message.to_session.as_ref().is_none_or(is_his)
-    };
-    let is_there = |record: &Registration| is_meant(record) && record.agent.name.is_spelled_as(to);
-    let direct = mesh.registry().get(to)?.filter(is_there);
-    let found = match direct {
-        Some(record) => Some(record.agent),
-        None => {
-            let census = mesh.registry().local_census()?;
-            // Another agent may have the name by now.
-            let found = match &message.to_session {
-                Some(_) => census.records.iter().find(|record| is_meant(record)),
-                None => census.find(to, clock::now()).filter(|record| record.is_live()),
-            };
-            found.map(|record| record.agent.clone())
-        }
-    };
-    let session = message.to_session.as_ref();
-    // In the inbox that need not be said any more.
-    let message = &Message { to_session: None, ..message.clone() };
-    // It comes again if this process was killed before it could say that it has it.
-    let is_known = match &found {
-        Some(agent) if agent.name.is_spelled_as(to) => mesh.inboxes().knows(to, stem)?,
-        _ => {
-            let place = mesh.outboxes().locate_sent(&[(stem.clone(), to.clone())])?.pop();
-            !matches!(place, None | Some(SentMessageLocation::Nowhere | SentMessageLocation::Remote(_)))
-        }
-    };
-    if is_known {
-        mesh.remote().owe(owed)?;
-        return Ok(Arrival::Settled);
-    }
-    let arrival = match found {
-        Some(agent) => {
-            locked.make_inbox(&agent.name)?;
-            locked.deliver(&agent.name, stem, message)?;
-            Arrival::Delivered(Box::new(agent), message.clone())
-        }
-        None => {
-            let graves = match session {
-                Some(session) => mesh.graves().of_session(session)?,
-                None => grave_of(mesh, to)?.map(|(_, grave)| grave.id).into_iter().collect(),
-            };
-            let mut is_kept = false;
-            for grave in &graves {
-                is_kept = is_kept || locked.was_delivered_to_grave(grave, stem, message)?;
-            }
-            if !is_kept {
-                return Ok(Arrival::Refused(format!("nobody is called {to} there")));
-            }
-            Arrival::Settled
-        }
-    };
-    mesh.remote().owe(owed)?;
-    Ok(arrival)
-}
-
-/// Whether the agent is the one of that earlier session: its harness gave it another id in the same process.
-fn continues(record: &Registration, earlier: Option<&SessionRecord>) -> bool {
-    earlier.is_some_and(|earlier| {
-        let before = &earlier.last.agent;
-        before.process == record.agent.process
-            && record.agent.all_names().any(|name| name.is_spelled_as(&before.name))
-    })
-}
-
-/// Why the message can't be from who it says: the server vouches for the machine, and the records for its agents. A
-/// notice names no agent; it is marked as one of the machine that it came from.
-fn impostor(
-    mesh: &Mesh,
-    table: &RecordTable,
-    from: &MachineName,
-    message: &Message,
-) -> Result<Option<String>, CommandError> {
-    if message.is_notice() {
-        return Ok(None);
-    }
-    let Ok(sender) = AgentName::new(message.from.as_str()) else {
-        return Ok(Some("its sender is not a name".to_string()));
-    };
-    Ok(match table.machine_of_name(&sender) {
-        Some(machine) if machine == from => None,
-        Some(machine) => Some(format!("{sender} is on {machine}, and the message came from {from}")),
-        // Its sender may have left since.
-        None if mesh.registry().get(&sender)?.is_none() => None,
-        None => Some(format!("{sender} is an agent of the machine that it was sent to")),
-    })
-}
-
-/// Takes note of what became of a message of ours.
-fn note_receipt(
-    mesh: &Mesh,
-    to: &AgentName,
-    stem: &MessageStem,
-    state: &ReceiptState,
-) -> Result<(), CommandError> {
-    let remote = mesh.remote();
-    match state {
-        ReceiptState::Delivered { .. } => remote.note_delivered(to, stem)?,
-        ReceiptState::Seen(record) => remote.note_seen(to, record)?,
-        ReceiptState::Refused { .. } => remote.note_refused(to, stem)?,
-    };
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::link::RunLetter;
     use crate::domain::runs::RunId;
 
     #[test]
@@ -417,5 +379,19 @@ mod tests {
         {
             assert!(Envelope::parse(later).is_err());
         }
+    }
+
+    #[test]
+    fn a_message_whose_recipient_is_damaged_is_tried_some_times() {
+        let mut failures = DamageCount::default();
+        for _ in 1..MOST_TRIES {
+            assert!(!failures.is_enough(7, "Bob"));
+        }
+        assert!(failures.is_enough(7, "Bob"));
+        // The next one for the same agent need not be tried that often; one for another is.
+        assert!(failures.is_enough(8, "Bob"));
+        assert!(!failures.is_enough(9, "Carol"));
+        failures.given_up.remove("Bob");
+        assert!(!failures.is_enough(10, "Bob"));
     }
 }

@@ -8,6 +8,8 @@
 //! has it.
 
 mod decide;
+mod delivering;
+mod failure;
 mod feed;
 mod forget;
 mod lease;
@@ -19,6 +21,8 @@ mod receipts;
 mod reconcile;
 mod runs;
 mod send_error;
+mod senders;
+mod sending;
 mod serve;
 mod server;
 mod session;
@@ -56,6 +60,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The pauses between attempts to connect.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// How long the link must have been linked before it connects again as fast as the first time.
+const STEADY: Duration = Duration::from_secs(10);
 
 /// How long the link process lives.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -107,15 +113,18 @@ pub fn run(
         let listener = tokio::net::UnixListener::from_std(listener).map_err(io_error)?;
         let (sender, asked) = mpsc::channel(64);
         tokio::spawn(serve::serve(listener, sender));
-        let mut link = Link::begin(op, &mesh, config, life, asked, stop, show)?;
-        link.run_to_end().await
+        let mut link = Link::begin(op, &mesh, config, life, asked, stop, show);
+        Ok(link.run_to_end().await)
     });
     runtime.shutdown_timeout(Duration::from_secs(2));
     end
 }
 
 /// Tries the server as the link process would use it. The outer error is one of this machine.
-pub(super) fn try_server(config: &LinkConfig) -> Result<Result<ServerSummary, LinkProblem>, CommandError> {
+pub(super) fn try_server(
+    config: &LinkConfig,
+    mesh: Option<&Mesh>,
+) -> Result<Result<ServerSummary, LinkProblem>, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(io_error)?;
     let tried = runtime.block_on(async {
         let nats = Nats::connect(server::options(config)).await?;
@@ -131,7 +140,7 @@ pub(super) fn try_server(config: &LinkConfig) -> Result<Result<ServerSummary, Li
         Ok((None, summary)) => Ok(summary),
         Ok((Some(there), summary)) => {
             let lease = link_format::parse_machine(&there.value).ok();
-            let own = lease::installation(config);
+            let own = lease::installation(config, mesh);
             let is_ours = lease.is_some_and(|lease| lease.installation == own);
             if is_ours { Ok(summary) } else { Err(problem::name_in_use(&config.machine)) }
         }
@@ -165,6 +174,8 @@ struct Link<'a> {
     state: LinkState,
     show: &'a mut dyn FnMut(&LinkState),
     needless_since: Option<Instant>,
+    /// When this session first had the lease, if it ever had it.
+    linked_since: Option<Instant>,
     /// When it was last looked whether anybody needs the link.
     looked: Option<Instant>,
 }
@@ -178,7 +189,7 @@ impl<'a> Link<'a> {
         asked: mpsc::Receiver<Asked>,
         stop: &'a StopRequest,
         show: &'a mut dyn FnMut(&LinkState),
-    ) -> Result<Self, CommandError> {
+    ) -> Self {
         // It only tells how old the mirror is.
         let before = mesh.link().state().ok().flatten();
         let now = clock::now();
@@ -196,7 +207,7 @@ impl<'a> Link<'a> {
             machines: Vec::new(),
         };
         let hints = Hints::start(stop);
-        Ok(Self {
+        Self {
             op,
             mesh,
             config,
@@ -207,22 +218,26 @@ impl<'a> Link<'a> {
             state,
             show,
             needless_since: None,
+            linked_since: None,
             looked: None,
-        })
+        }
     }
 
     /// Connects, is linked, and connects again, until somebody stops it or nobody needs it.
-    async fn run_to_end(&mut self) -> Result<LinkEnd, CommandError> {
+    async fn run_to_end(&mut self) -> LinkEnd {
         let mut pause = FIRST_PAUSE;
         loop {
             // While it tries again, it says why it has to.
             if self.state.problem.is_none() {
-                self.set_stage(LinkStage::Connecting, None)?;
+                self.set_stage(LinkStage::Connecting, None);
             }
             let end = match Session::connect(&self.config).await {
                 Ok(session) => {
-                    pause = FIRST_PAUSE;
                     let end = self.be_linked(session).await;
+                    let linked_for = self.linked_since.take().map(|since| since.elapsed());
+                    if linked_for.is_some_and(|time| time >= STEADY) {
+                        pause = FIRST_PAUSE;
+                    }
                     crate::ops::runner::carry_out(self.op);
                     // Something of this machine, such as a full disk: the link tries again.
                     end.unwrap_or_else(|error| LinkedEnd::Failed(LinkStage::Refused, problem::local(error)))
@@ -236,41 +251,41 @@ impl<'a> Link<'a> {
             };
             match end {
                 LinkedEnd::Over(end) => {
-                    self.set_stage(LinkStage::Stopped, None)?;
-                    return Ok(end);
+                    self.set_stage(LinkStage::Stopped, None);
+                    return end;
                 }
-                LinkedEnd::Failed(stage, problem) => self.set_stage(stage, Some(problem))?,
+                LinkedEnd::Failed(stage, problem) => self.set_stage(stage, Some(problem)),
             }
-            if let Some(end) = self.wait_unlinked(pause).await? {
-                self.set_stage(LinkStage::Stopped, self.state.problem.clone())?;
-                return Ok(end);
+            if let Some(end) = self.wait_unlinked(pause).await {
+                self.set_stage(LinkStage::Stopped, self.state.problem.clone());
+                return end;
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
     /// Waits before the next attempt. Whoever asks meanwhile is told why there is no answer.
-    async fn wait_unlinked(&mut self, pause: Duration) -> Result<Option<LinkEnd>, CommandError> {
+    async fn wait_unlinked(&mut self, pause: Duration) -> Option<LinkEnd> {
         let until = tokio::time::Instant::now() + pause;
         loop {
-            if let Some(end) = self.end()? {
-                return Ok(Some(end));
+            if let Some(end) = self.end() {
+                return Some(end);
             }
             tokio::select! {
                 asked = self.asked.recv() => {
-                    let Some(asked) = asked else { return Ok(Some(LinkEnd::Stopped)) };
+                    let Some(asked) = asked else { return Some(LinkEnd::Stopped) };
                     let answer = match asked.request {
                         LinkRequest::Poke => LinkAnswer::Done,
                         LinkRequest::Stop => {
                             drop(asked.answer.send(LinkAnswer::Done));
-                            return Ok(Some(LinkEnd::Stopped));
+                            return Some(LinkEnd::Stopped);
                         }
                         _ => LinkAnswer::Unreachable { problem: self.problem_now() },
                     };
                     drop(asked.answer.send(answer));
                 }
-                () = self.hints.stopped() => return Ok(Some(LinkEnd::Stopped)),
-                () = tokio::time::sleep_until(until) => return Ok(None),
+                () = self.hints.stopped() => return Some(LinkEnd::Stopped),
+                () = tokio::time::sleep_until(until) => return None,
                 () = tokio::time::sleep(Duration::from_secs(1)) => {}
             }
         }
@@ -281,45 +296,49 @@ impl<'a> Link<'a> {
     }
 
     /// Why it is to end now, if it is.
-    fn end(&mut self) -> Result<Option<LinkEnd>, CommandError> {
+    fn end(&mut self) -> Option<LinkEnd> {
         if self.stop.is_requested() {
-            return Ok(Some(LinkEnd::Stopped));
+            return Some(LinkEnd::Stopped);
         }
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
-            return Ok(None);
+            return None;
         }
         self.looked = Some(Instant::now());
         if !self.mesh.link().is_configured() {
-            return Ok(Some(LinkEnd::Unlinked));
+            return Some(LinkEnd::Unlinked);
         }
-        if self.life == LinkLife::Foreground || self.is_needed()? {
+        if self.life == LinkLife::Foreground || self.is_needed() {
             self.needless_since = None;
-            return Ok(None);
+            return None;
         }
         let since = *self.needless_since.get_or_insert_with(Instant::now);
-        Ok((since.elapsed() >= IDLE).then_some(LinkEnd::NotNeeded))
+        (since.elapsed() >= IDLE).then_some(LinkEnd::NotNeeded)
     }
 
-    fn is_needed(&self) -> Result<bool, CommandError> {
+    /// Whether somebody here needs the link. What can't be read may be of somebody who does.
+    fn is_needed(&self) -> bool {
         let is_ours = |record: &Registration| record.agent.is_ours() && record.is_live();
-        Ok(self.mesh.registry().local_census()?.records.iter().any(is_ours)
-            || self.mesh.remote().queued_count()? > 0
-            || runs::is_needed(self.mesh)?)
+        let census = self.mesh.registry().local_census();
+        census.map_or(true, |census| census.records.iter().any(is_ours))
+            || self.mesh.remote().queued_count().map_or(true, |count| count > 0)
+            || runs::is_needed(self.mesh).unwrap_or(true)
     }
 
-    fn set_stage(&mut self, stage: LinkStage, problem: Option<LinkProblem>) -> Result<(), CommandError> {
+    fn set_stage(&mut self, stage: LinkStage, problem: Option<LinkProblem>) {
         let is_news = self.state.stage != stage || self.state.problem != problem;
         if self.state.stage != stage {
             self.state.since = clock::now();
         }
         self.state.stage = stage;
         self.state.problem = problem;
-        self.state.queued = self.mesh.remote().queued_count()?;
+        // Otherwise the last known number is shown.
+        if let Ok(queued) = self.mesh.remote().queued_count() {
+            self.state.queued = queued;
+        }
         self.write_state();
         if is_news {
             (self.show)(&self.state);
         }
-        Ok(())
     }
 
     /// Says how the link is. On a full disk it can't, and goes on: the lease and the mail of others depend on it.

@@ -12,7 +12,7 @@ pub(in crate::ops::link) fn of(error: &NatsError, config: &LinkConfig) -> LinkPr
         NatsError::Unreachable { .. } | NatsError::Disconnected => (
             "unreachable",
             vec![
-                format!("is a `nats-server` running there, and does nothing block the way to `{address}`?"),
+                format!("check that `nats-server` runs there and that no firewall blocks `{address}`"),
                 "the link tries again by itself; messages are kept and sent then".to_string(),
             ],
         ),
@@ -35,7 +35,11 @@ pub(in crate::ops::link) fn of(error: &NatsError, config: &LinkConfig) -> LinkPr
         ),
         NatsError::TtlNotHonoured { .. } => (
             "no_ttl",
-            vec!["without it a machine that is gone would keep what it has: use nats-server 2.11 or later".to_string()],
+            vec!["use nats-server 2.11 or later: otherwise a machine that is gone keeps its names, tasks and paths".to_string()],
+        ),
+        NatsError::OtherStream { .. } => (
+            "other_stream",
+            vec!["messages could get lost or be read by others there: link with another name of the mesh, or let the admin of the server delete that stream".to_string()],
         ),
         NatsError::PermissionMissing { .. } => (
             "permission_missing",
@@ -74,7 +78,7 @@ fn tls_way_out(problem: &TlsProblem) -> &'static str {
             "set the clock of this machine, or wait until the certificate of the server is valid"
         }
         TlsProblem::WrongName => {
-            "name the host in the URL as its certificate does; or the certificate must be made for that host"
+            "use the host name of the certificate in the URL, or make a certificate for this host"
         }
         TlsProblem::UnknownIssuer => "`--ca FILE` names the authority that signed the server's certificate",
         TlsProblem::NotOffered => {

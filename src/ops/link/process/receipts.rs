@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
+use super::failure::is_of_recipient;
 use super::send_error::SendError;
 use crate::domain::AgentName;
 use crate::store::link_format::{Envelope, ReceiptState};
-use crate::store::{Mesh, MessageStem, OwedReceipt, SentMessageLocation};
+use crate::store::{Mesh, MessageStem, OwedReceipt, SentMessageLocation, StoreError};
 use crate::sys::clock;
 use crate::sys::nats::Nats;
 
@@ -15,8 +16,47 @@ use crate::sys::nats::Nats;
 pub(super) const NOTHING: &str = "nothing";
 const DELIVERED: &str = "delivered";
 const SEEN: &str = "seen";
-/// It is to be told that nobody here can have the message.
-pub(super) const REFUSE: &str = "refuse";
+
+/// Why nobody here gets a message. Until its sender was told, a word for it is what the sender knows.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Refusal {
+    /// Nobody here is meant by it.
+    Nobody,
+    /// Its sender has the name of somebody else.
+    SomebodyElsesName,
+    /// The files of its recipient are damaged.
+    Damaged,
+    /// It is not understood, perhaps because it is of a later version.
+    NotUnderstood,
+}
+
+impl Refusal {
+    const ALL: [Self; 4] = [Self::Nobody, Self::SomebodyElsesName, Self::Damaged, Self::NotUnderstood];
+
+    /// The part of the file name.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Nobody => "refuse",
+            Self::SomebodyElsesName => "refusename",
+            Self::Damaged => "refusedamaged",
+            Self::NotUnderstood => "refuselater",
+        }
+    }
+
+    /// What the sender is told.
+    pub(super) fn why(self) -> &'static str {
+        match self {
+            Self::Nobody => "the agent that it is for is not there any more",
+            Self::SomebodyElsesName => "the name of its sender belongs to an agent on another machine",
+            Self::Damaged => "files of its recipient there are damaged: run msg doctor there",
+            Self::NotUnderstood => "the msg there does not understand it, and may be older",
+        }
+    }
+
+    fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|refusal| refusal.word() == word)
+    }
+}
 
 /// Whether everything was done in the time that there was.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -28,21 +68,56 @@ pub(super) enum Slice {
 
 /// Tells other machines what became of their messages, for about that time.
 pub(super) async fn send_receipts(mesh: &Mesh, nats: &Nats, time: Duration) -> Result<Slice, SendError> {
-    let owed = mesh.remote().owed()?;
-    let wanted: Vec<(MessageStem, AgentName)> =
-        owed.iter().map(|owed| (owed.stem.clone(), owed.to.clone())).collect();
-    if wanted.is_empty() {
-        return Ok(Slice::All);
-    }
-    let places = mesh.outboxes().locate_sent(&wanted)?;
     let start = Instant::now();
-    for (owed, place) in owed.iter().zip(places) {
+    let is_refused = |owed: &OwedReceipt| Refusal::of_word(&owed.told).is_some();
+    let (refused, owed): (Vec<_>, Vec<_>) = mesh.remote().owed()?.into_iter().partition(is_refused);
+    for owed in &refused {
         if start.elapsed() >= time {
             return Ok(Slice::More);
         }
-        send_receipt(mesh, nats, owed, place).await?;
+        send_refusal(mesh, nats, owed).await?;
+    }
+    for (owed, place) in owed.iter().zip(places(mesh, &owed)?) {
+        if start.elapsed() >= time {
+            return Ok(Slice::More);
+        }
+        if let Some(place) = place {
+            send_receipt(mesh, nats, owed, place).await?;
+        }
     }
     Ok(Slice::All)
+}
+
+/// Where the messages are now. `None`: the files of its recipient are damaged, so it can't be said of that one.
+fn places(mesh: &Mesh, owed: &[OwedReceipt]) -> Result<Vec<Option<SentMessageLocation>>, StoreError> {
+    let wanted: Vec<(MessageStem, AgentName)> =
+        owed.iter().map(|owed| (owed.stem.clone(), owed.to.clone())).collect();
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let outboxes = mesh.outboxes();
+    match outboxes.locate_sent(&wanted) {
+        Ok(places) => Ok(places.into_iter().map(Some).collect()),
+        Err(error) if !is_of_recipient(&error) => Err(error),
+        Err(_) => wanted
+            .chunks(1)
+            .map(|one| match outboxes.locate_sent(one) {
+                Ok(mut places) => Ok(places.pop()),
+                Err(error) if is_of_recipient(&error) => Ok(None),
+                Err(error) => Err(error),
+            })
+            .collect(),
+    }
+}
+
+async fn send_refusal(mesh: &Mesh, nats: &Nats, owed: &OwedReceipt) -> Result<(), SendError> {
+    let Some(refusal) = Refusal::of_word(&owed.told) else { return Ok(()) };
+    tell(nats, owed, "refused", gone(refusal.why())).await?;
+    Ok(mesh.remote().settle(owed)?)
+}
+
+fn gone(why: &str) -> ReceiptState {
+    ReceiptState::Refused { at: clock::now(), why: why.to_string() }
 }
 
 async fn send_receipt(
@@ -51,11 +126,6 @@ async fn send_receipt(
     owed: &OwedReceipt,
     place: SentMessageLocation,
 ) -> Result<(), SendError> {
-    let gone = |why: &str| ReceiptState::Refused { at: clock::now(), why: why.to_string() };
-    if owed.told == REFUSE {
-        tell(nats, owed, "refused", gone("nobody there can have it")).await?;
-        return Ok(mesh.remote().settle(owed)?);
-    }
     if owed.told == NOTHING {
         let state = ReceiptState::Delivered { at: clock::now() };
         tell(nats, owed, DELIVERED, state).await?;
@@ -102,8 +172,12 @@ mod tests {
 
     #[test]
     fn words_of_receipts_are_file_name_parts() {
-        for word in [NOTHING, DELIVERED, SEEN, REFUSE] {
+        for word in [NOTHING, DELIVERED, SEEN].into_iter().chain(Refusal::ALL.map(Refusal::word)) {
             assert!(word.bytes().all(|byte| byte.is_ascii_lowercase()), "{word}");
         }
+        for refusal in Refusal::ALL {
+            assert_eq!(Refusal::of_word(refusal.word()), Some(refusal));
+        }
+        assert_eq!([NOTHING, DELIVERED, SEEN].map(Refusal::of_word), [None; 3]);
     }
 }

@@ -3,21 +3,21 @@
 //!
 //! A thing that another machine has meanwhile stays with that machine, and the agent here is told, once.
 
+mod paths;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::decide::{Arbiter, RecordStep, Unreadable, after, given_up, holder, path_table, task, unreadable};
+use super::decide::{Arbiter, RecordStep, Unreadable, after, given_up, holder, task, unreadable};
 use super::local::LocalState;
 use super::table::{Known, RecordTable, RecordValue};
 use crate::domain::link::{
-    LeaseEpoch, OwnerState, RecordOwner, SharedPath, TaskHolding, TaskKey, TaskRecord, name_token,
-    paths_token, shared, task_token,
+    LeaseEpoch, RecordOwner, TaskHolding, TaskKey, TaskRecord, name_token, shared, task_token,
 };
 use crate::domain::{Agent, AgentName, Notice, PeerText, Reservation, RootCommit, SessionId};
 use crate::ops::effects::Op;
-use crate::store::link_format::paths_bytes;
 use crate::store::link_protocol::{LinkAnswer, LocalAgent};
 use crate::sys::nats::{Nats, NatsError};
 use crate::sys::test_switches::{Bug, has_bug};
@@ -130,6 +130,10 @@ impl Reconciler<'_> {
                 _ => self.told.forget(agent, key),
             }
         }
+        // A name whose owner can't be read now is not given back.
+        if !local.knows_all_agents {
+            return Ok(());
+        }
         let is_left = |(key, known): &(&String, &Known<RecordValue>)| {
             let is_mine =
                 |owner: &RecordOwner| owner.machine == self.table.me && !stays_with_dead(owner, local);
@@ -203,7 +207,7 @@ impl Reconciler<'_> {
                 _ => self.told.forget(agent, key),
             }
         }
-        // A claim whose spec can't be recognised now is not given up.
+        // A claim whose spec or whose owner can't be recognised now is not given up.
         if !local.knows_all_tasks {
             return Ok(());
         }
@@ -255,106 +259,6 @@ impl Reconciler<'_> {
         Ok(())
     }
 
-    async fn paths(&mut self, local: &LocalState) -> Result<(), NatsError> {
-        let is_mine = |known: &Known<RecordValue>| match &known.value {
-            RecordValue::Paths(table)
-                if table.held.iter().any(|held| held.owner.machine == self.table.me) =>
-            {
-                Some(table.repository.clone())
-            }
-            _ => None,
-        };
-        let mut repositories: Vec<RootCommit> =
-            self.table.of_kind("paths").filter_map(|(_, known)| is_mine(known)).collect();
-        repositories.extend(
-            local.paths.keys().filter(|known| !repositories.contains(known)).cloned().collect::<Vec<_>>(),
-        );
-        for repository in repositories {
-            let lost = self.paths_of(&repository, local).await?;
-            for (agent, pattern, holder) in lost {
-                self.tell_path(&agent, &pattern, &holder);
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes our part of the table what is held here. Returns what another machine has.
-    async fn paths_of(
-        &mut self,
-        repository: &RootCommit,
-        local: &LocalState,
-    ) -> Result<Vec<(Agent, String, RecordOwner)>, NatsError> {
-        let me = self.table.me.clone();
-        let epoch = self.epoch.clone();
-        let owner = |agent: &AgentName, session: &SessionId| RecordOwner {
-            machine: me.clone(),
-            epoch: epoch.clone(),
-            agent: agent.clone(),
-            session: session.clone(),
-        };
-        let mut wanted: Vec<(Option<Agent>, RecordOwner, Vec<Reservation>)> = Vec::new();
-        for (agent, paths) in local.paths.get(repository).into_iter().flatten() {
-            wanted.push((Some(agent.clone()), owner(&agent.name, &agent.session), paths.clone()));
-        }
-        for (granted, session, paths, _) in &self.grants.paths {
-            if granted != repository {
-                continue;
-            }
-            let agent = local.agents.iter().find(|agent| agent.session == *session);
-            let Some(agent) = agent else { continue };
-            let missing = |all: &[Reservation]| -> Vec<Reservation> {
-                paths
-                    .iter()
-                    .filter(|path| !all.iter().any(|held| held.is_written_alike(path)))
-                    .cloned()
-                    .collect()
-            };
-            match wanted.iter_mut().find(|(_, owner, _)| owner.session == *session) {
-                Some((.., all)) => {
-                    let more = missing(all);
-                    all.extend(more);
-                }
-                None => wanted.push((None, owner(&agent.name, session), missing(&[]))),
-            }
-        }
-        let mut lost = Vec::new();
-        self.arbiter()
-            .change(&paths_token(repository), |table, known| {
-                lost.clear();
-                let Ok(mut paths) = path_table(known, repository) else {
-                    return RecordStep::Stop(LinkAnswer::Done);
-                };
-                let before = paths.clone();
-                // Without the dead: whoever takes something tidies up, and what stays does no harm.
-                let is_live = |held: &SharedPath| {
-                    held.owner.machine != table.me && table.leases.state(&held.owner) == OwnerState::Holds
-                };
-                paths.held.retain(is_live);
-                for (agent, owner, reservations) in &wanted {
-                    let conflicts = paths.conflicts(owner, reservations);
-                    let elsewhere: Vec<_> =
-                        conflicts.iter().filter(|conflict| conflict.held.owner.machine != table.me).collect();
-                    let is_free =
-                        |path: &&Reservation| !elsewhere.iter().any(|conflict| conflict.wanted == **path);
-                    let free = reservations.iter().filter(is_free).cloned().collect();
-                    if let Some(agent) = agent {
-                        lost.extend(elsewhere.iter().map(|conflict| {
-                            (agent.clone(), conflict.wanted.pattern.clone(), conflict.held.owner.clone())
-                        }));
-                    }
-                    paths.set(owner, free);
-                }
-                match paths.held.is_empty() {
-                    true if known.is_none() => RecordStep::Stop(LinkAnswer::Done),
-                    true => RecordStep::Delete,
-                    false if paths == before => RecordStep::Stop(LinkAnswer::Done),
-                    false => RecordStep::Write(paths_bytes(&paths)),
-                }
-            })
-            .await?;
-        Ok(lost)
-    }
-
     fn tell_name(&mut self, agent: &Agent, name: &AgentName, machine: Option<&str>) {
         if !self.told.is_news(agent, &name_token(name)) {
             return;
@@ -389,23 +293,6 @@ impl Reconciler<'_> {
         let notice = notice.say(": ").names([&who]).say(" on ").names([&machine]);
         let notice = notice.say(what).arguments([&task], "TASK");
         self.op.notify(agent.clone(), notice, format!("could not tell {} that a task is lost", agent.name));
-    }
-
-    fn tell_path(&mut self, agent: &Agent, pattern: &str, holder: &RecordOwner) {
-        let what = format!("paths:{pattern}:{}", holder.session);
-        if !self.told.is_news(agent, &what) {
-            return;
-        }
-        let (pattern, machine) = (PeerText::new(pattern), PeerText::new(holder.machine.as_str()));
-        let notice = Notice::new()
-            .code(&pattern)
-            .say(" is held by ")
-            .name(&holder.agent)
-            .say(" on ")
-            .names([&machine]);
-        let notice = notice.say(" now: yours binds on this machine alone. To let go of it: msg release ");
-        let notice = notice.arguments([&pattern], "PATH");
-        self.op.notify(agent.clone(), notice, format!("could not tell {} that a path is lost", agent.name));
     }
 }
 

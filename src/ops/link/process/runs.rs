@@ -24,7 +24,7 @@ use crate::store::link_format::Envelope;
 use crate::store::link_protocol::LinkAnswer;
 use crate::store::{Mesh, RunAnswer, RunAskedElsewhere, RunAskedHere, RunDecision, StopWish, ToldNews};
 use crate::sys::nats::{Nats, NatsError};
-use crate::sys::{clock, detached};
+use crate::sys::{clock, detached, random};
 
 /// How often open runs are looked at.
 pub(super) const LOOK: Duration = Duration::from_millis(400);
@@ -172,11 +172,12 @@ pub(super) fn receive(
         }
         RunLetter::News { id, news } => match ours(mesh, from, id)? {
             Some(_) => note_news(mesh, id, news)?,
-            // Whoever asked was told that nothing was started, or has gone with all that was known.
+            // Whoever asked was shown a refusal, with which all was forgotten, or has gone with all that was known.
             None if !news.state.is_final() => {
                 let by = crate::domain::link::RunAsker::Person;
                 let stop = RunLetter::Stop { id: id.clone(), by, is_now: true };
-                return Ok(Some((format!("run-stop-{id}-unknown"), stop)));
+                // Whoever could guess the id of the message could send another under it before, which the server keeps.
+                return Ok(Some((format!("run-stop-{id}-{}", random::uuid().simple()), stop)));
             }
             None => {}
         },
@@ -202,15 +203,16 @@ fn is_run(answer: &RunAnswer) -> bool {
 
 /// Keeps the newest news.
 fn note_news(mesh: &Mesh, id: &RunId, news: &RunNews) -> Result<(), CommandError> {
-    let is_older = match mesh.remote().answer(id)? {
-        Some(RunAnswer::News(known)) => known.number > news.number,
-        // It was given up, and there is a run nevertheless.
-        Some(RunAnswer::Refused(_)) | None => false,
-    };
-    if !is_older {
-        mesh.remote().put_answer(id, &RunAnswer::News(Box::new(news.clone())))?;
+    let known = mesh.remote().answer(id)?;
+    if matches!(&known, Some(RunAnswer::News(known)) if known.number > news.number) {
+        return Ok(());
     }
-    Ok(())
+    // It may have been given up, and there is a run nevertheless: it can be stopped, and its end is told. This comes first:
+    // whoever is killed in between gets the same news again.
+    if news.there.is_some() && !known.as_ref().is_some_and(is_run) {
+        mesh.remote().note_end_open(id)?;
+    }
+    Ok(mesh.remote().put_answer(id, &RunAnswer::News(Box::new(news.clone())))?)
 }
 
 /// What the desk works with.
@@ -372,9 +374,11 @@ impl RunTending<'_> {
             return Ok(());
         };
         let answer = remote.answer(id)?;
-        if let Some(wish) = remote.stop_wish(id)? {
+        if let Some((wish, mark)) = remote.stop_wish(id)? {
             let letter = RunLetter::Stop { id: id.clone(), by: wish.by, is_now: wish.is_now };
-            publish(self.nats, &asked.machine, &format!("run-stop-{id}-{}", wish.is_now), letter).await?;
+            // With a mark that stays the same if this is repeated, and that no other machine can guess: the server drops
+            // what comes under an id that it knows, from whomever it has that.
+            publish(self.nats, &asked.machine, &format!("run-stop-{id}-{mark}"), letter).await?;
             remote.note_stop_sent(id)?;
         }
         if remote.is_log_wanted(id)? {
@@ -416,7 +420,9 @@ fn no_answer(machine: &MachineName) -> RunAskRefusal {
     RunAskRefusal {
         kind: CommandErrorKind::TimedOut.name().to_string(),
         gate: None,
-        message: format!("{machine} has not answered in time, and does not start it any more"),
+        message: format!(
+            "{machine} has not answered in time: unless it runs there already, it is not started"
+        ),
         hints: vec![
             "`msg link status` there shows whether it is linked; an older `msg` does not answer".to_string(),
         ],

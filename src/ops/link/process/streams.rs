@@ -1,14 +1,16 @@
 //! What the server brings by itself: changes of the records, mail, and what other machines say of their agents.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot, watch};
 
+use super::lease::LeaseView;
 use crate::domain::link::{MachineName, PresenceReport};
 use crate::store::presence_format;
+use crate::sys::clock;
 use crate::sys::nats::{Change, Incoming, Nats, NatsError};
 
 /// How many messages are fetched at once.
@@ -30,7 +32,7 @@ pub(super) enum Heard {
 /// What is brought to the loop.
 pub(super) enum Brought {
     Change(Result<Change, NatsError>),
-    Mail(Result<Vec<Incoming>, NatsError>),
+    Mail(Result<MailBatch, NatsError>),
 }
 
 /// Brings every change of the records.
@@ -58,18 +60,55 @@ pub(super) async fn follow(nats: Arc<Nats>, brought: mpsc::Sender<Brought>) {
     }
 }
 
-/// Brings the mail for this machine, one batch after the other.
-pub(super) async fn fetch(nats: Arc<Nats>, brought: mpsc::Sender<Brought>) {
+/// Messages that were fetched together, in their order. It is dropped when each of them has its answer; the next ones are
+/// fetched only then. So whoever gives one back has everything in hand that must come after it.
+#[derive(Debug)]
+pub(super) struct MailBatch {
+    pub(super) messages: VecDeque<Incoming>,
+    /// Tells by its end that all is answered.
+    _answered: oneshot::Sender<()>,
+}
+
+/// Brings the mail for this machine, one batch after the other, as long as this machine surely has its lease: without it,
+/// another one may have its name, and the mail is for that one.
+pub(super) async fn fetch(
+    nats: Arc<Nats>,
+    mut lease: watch::Receiver<LeaseView>,
+    brought: mpsc::Sender<Brought>,
+) {
+    while let Some(held) = wait_for_lease(&mut lease).await {
+        match nats.next_messages(BATCH, FETCH.min(held)).await {
+            Ok(messages) if messages.is_empty() => {}
+            Ok(messages) => {
+                let (sender, answered) = oneshot::channel();
+                let batch = MailBatch { messages: messages.into(), _answered: sender };
+                if brought.send(Brought::Mail(Ok(batch))).await.is_err() {
+                    return;
+                }
+                // Nothing is ever sent: it ends.
+                drop(answered.await);
+            }
+            Err(error) => {
+                if brought.send(Brought::Mail(Err(error))).await.is_err() {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(500)).await;
+            }
+        }
+    }
+}
+
+/// Waits until the lease is held. Returns for how long it surely is; `None` at the end.
+async fn wait_for_lease(lease: &mut watch::Receiver<LeaseView>) -> Option<Duration> {
     loop {
-        let mail = nats.next_messages(BATCH, FETCH).await;
-        let pause = mail.is_err();
-        let is_empty = mail.as_ref().is_ok_and(Vec::is_empty);
-        if !is_empty && brought.send(Brought::Mail(mail)).await.is_err() {
-            return;
+        let held = {
+            let view = lease.borrow_and_update();
+            view.held().map(|_| view.until.saturating_sub(clock::since_boot()))
+        };
+        if held.is_some() {
+            return held;
         }
-        if pause {
-            tokio::time::sleep(Duration::from_millis(500)).await;
-        }
+        lease.changed().await.ok()?;
     }
 }
 

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::domain::link::{
     LeaseEpoch, Leases, MachineName, OwnerState, PathTable, RecordOwner, TaskHolding, TaskRecord, name_token,
 };
-use crate::domain::{Agent, AgentName, SessionId};
+use crate::domain::{Agent, AgentName};
 use crate::store::link_format::{self, SharedName};
 
 /// For how many keys it is remembered that they are gone.
@@ -202,12 +202,6 @@ impl RecordTable {
         }
     }
 
-    /// The machine of that session, whatever its agent is called now.
-    pub(super) fn machine_of_session(&self, session: &SessionId) -> Option<&MachineName> {
-        let owner = self.names().map(|name| &name.record.owner).find(|owner| owner.session == *session)?;
-        Some(&owner.machine)
-    }
-
     /// Whether the owner is another machine that has the lease which the record names.
     pub(super) fn is_held_elsewhere(&self, owner: &RecordOwner) -> bool {
         owner.machine != self.me && self.leases.state(owner) == OwnerState::Holds
@@ -290,6 +284,7 @@ pub(super) fn machine_key(machine: &MachineName) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::SessionId;
     use crate::domain::link::{LeaseEpoch, MachineRecord, NameRecord, RecordOwner};
     use crate::store::link_format::{machine_bytes, name_bytes};
 

@@ -120,3 +120,27 @@ fn texts_are_cut_and_branches_are_those_of_runs() {
     assert_eq!(news.branch, None);
     assert_eq!(news.changed.unwrap().len(), MAX_FILES);
 }
+
+#[test]
+fn times_that_would_not_read_back_are_refused() {
+    let news = |key: &str, time: &str| {
+        let letter = RunLetter::News { id: RunId::from_random(1), news: Box::new(RunNews::accepted()) };
+        let mut keys = serde_json::to_value(LetterKeys::of(&letter)).unwrap();
+        keys[key] = json!(time);
+        serde_json::from_value::<LetterKeys>(keys).ok()?.read().ok()
+    };
+    for key in ["startedAt", "endedAt"] {
+        for good in ["1970-01-01T00:00:00Z", "2026-11-14T12:00:00.123Z", "9998-12-31T23:59:59.999Z"] {
+            let letter = news(key, good).unwrap();
+            assert_eq!(read_back(&letter).unwrap(), letter, "{key}: {good}");
+        }
+        for bad in [
+            "-009999-01-02T01:59:59Z",
+            "0001-01-01T00:00:00Z",
+            "1969-12-31T23:59:59Z",
+            "9999-01-01T00:00:00Z",
+        ] {
+            assert_eq!(news(key, bad), None, "{key}: {bad}");
+        }
+    }
+}

@@ -8,10 +8,10 @@ use crate::environment::wait_until;
 use crate::support::machine::Machine;
 use crate::support::server::Server;
 
-/// A worker that writes a line for each time that it was started for a task.
+/// A worker that writes a line, in one piece, for each time that it was started for a task.
 fn counted(machine: &Machine) -> (String, std::path::PathBuf) {
     let mark = beside(machine, "mark");
-    (script("count", &format!("cat >> {0}; echo >> {0}; echo ok", mark.display())), mark)
+    (script("count", &format!("printf '%s\\n' \"$(cat)\" >> {}; echo ok", mark.display())), mark)
 }
 
 /// Waits until the machine is linked again. Whoever kills its link is followed by commands that start another.
@@ -19,7 +19,7 @@ fn counted(machine: &Machine) -> (String, std::path::PathBuf) {
 fn revive(machine: &Machine) {
     wait_until(&format!("{} is linked again", machine.name), || {
         machine.ok(&["agents"]);
-        machine.status()["linked"] == true
+        machine.is_linked()
     });
 }
 
@@ -29,10 +29,6 @@ fn revive_both(a: &Machine, b: &Machine) {
     revive(b);
     revive(a);
     wait_until("the other machine is there", || a.status()["state"]["machines"].to_string().contains(b.name));
-}
-
-fn link_pid(machine: &Machine) -> Option<i64> {
-    machine.status()["state"]["pid"].as_i64()
 }
 
 #[test]
@@ -54,7 +50,7 @@ fn killed_links_start_one_run_for_each_request() {
         // At another moment each time.
         std::thread::sleep(Duration::from_millis(round * 23));
         let victim = if round % 2 == 0 { &b } else { &a };
-        link_pid(victim).into_iter().for_each(kill);
+        victim.kill_link();
         revive(victim);
         let ended = asking.wait_with_output().unwrap();
         let answer: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
@@ -190,7 +186,7 @@ fn a_request_that_comes_too_late_starts_nothing() {
     let id = detached(&a, "count", "late");
     assert_eq!(shown(&a, &id)["state"], "queued");
     // The link that comes back takes what is older than a moment for too late.
-    link_pid(&b).into_iter().for_each(kill);
+    b.kill_link();
     b.network.heal();
     let mut link = b.msg();
     link.args(["link", "run"]).env("MSG_TEST_RUN_REQUEST_LIFE", "1");
@@ -202,4 +198,40 @@ fn a_request_that_comes_too_late_starts_nothing() {
     link.wait().unwrap();
     // The agent that asked is told, because nobody followed it.
     wait_until("Anna is told", || a.ok(&["inbox", "--as", "Anna"])["messages"].to_string().contains("late"));
+}
+
+/// The run has started in time, and whoever asked gives it up because the other machine is not heard of.
+#[test]
+fn a_run_that_was_given_up_and_goes_on_is_told_of_again() {
+    let server = Server::start();
+    let (a, b) = super::two(&server);
+    a.repository();
+    let there = b.repository();
+    let go = beside(&b, "go");
+    let wait = format!("while [ ! -e {} ]; do sleep 0.05; done; echo finished", go.display());
+    super::put_profiles(&b, &script("slow", &wait));
+    b.ok(&["link", "--allow-runs", there.to_str().unwrap()]);
+    // Nothing reaches that machine until it is given up; the request waits for it at the server.
+    b.network.cut();
+    let id = detached(&a, "slow", "x");
+    a.ok(&["link", "stop"]);
+    let mut link = a.msg();
+    link.args(["link", "run"]).env("MSG_TEST_RUN_REQUEST_LIFE", "1");
+    let mut link = link.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    a.wait_until_linked();
+    let inbox = || a.ok(&["inbox", "--as", "Anna"])["messages"].to_string();
+    wait_until("Anna is told that nobody answers", || inbox().contains("has not answered in time"));
+    b.network.heal();
+    wait_for_news(&a, &id, "running");
+    std::fs::write(&go, "").unwrap();
+    wait_for_news(&a, &id, "done");
+    wait_until("Anna is told of its end", || inbox().contains("finished"));
+    link.kill().unwrap();
+    link.wait().unwrap();
+}
+
+/// Waits for that state of a run that was given up before.
+#[track_caller]
+fn wait_for_news(machine: &Machine, id: &str, state: &str) {
+    wait_until(&format!("run {id} is {state} after all"), || shown(machine, id)["state"] == state);
 }

@@ -2,9 +2,9 @@
 
 use ravenry::sys::nats::{Cas, ConnectOptions, Nats};
 
-use super::{beside, git, put_profiles, read, script, two_with};
-use crate::machines::mail::two;
-use crate::support::machine::Machine;
+use super::{allow_runs, beside, git, put_profiles, read, script, two_with};
+use crate::machines::mail::{two, two_for};
+use crate::support::machine::{Machine, SHORT_LEASE};
 use crate::support::server::Server;
 
 /// The error of a run that the other machine refuses.
@@ -95,7 +95,8 @@ fn what_can_not_be_asked_is_said_at_once() {
     alone.repository();
     let error = alone.fails(5, &["run", "x", "y", "--on", "buildbox"]);
     assert_eq!(error["kind"], "not_linked", "{error}");
-    let (a, b) = two_with(&server, &script("fine", "echo ok"));
+    let (a, b) = two_for(&server, SHORT_LEASE);
+    allow_runs(&a, &b, &script("fine", "echo ok"));
     let error = a.fails(1, &["run", "fine", "x", "--on", "attic", "--as", "Anna"]);
     assert_eq!(error["kind"], "unknown_machine", "{error}");
     assert!(error["hints"].to_string().contains("buildbox"), "{error}");

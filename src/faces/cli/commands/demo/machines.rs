@@ -178,8 +178,8 @@ impl Report for MachinesReport {
     fn text(&self, page: &mut Page) {
         page.line("");
         page.line(style::dim(
-            "Those were a server, two meshes and a repository of their own, and they are gone. To link yours,",
+            "The server, both meshes and the repository of this demo are removed. To link your own mesh,",
         ));
-        page.line(style::dim("begin with `msg link config --help`; docs/machines.md tells the rest."));
+        page.line(style::dim("start with `msg link config --help`; see docs/machines.md."));
     }
 }

@@ -10,6 +10,7 @@ use crate::domain::link::server_config::{
     TlsFiles,
 };
 use crate::domain::link::{LinkAddress, MachineName};
+use crate::domain::shell_word;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::link::{link_status, write_config_files};
 use crate::ops::{CommandError, CommandErrorKind, Op};
@@ -17,14 +18,14 @@ use crate::sys::random;
 
 /// Print a ready configuration of a server, with a user for each machine
 ///
-/// It has passwords in it, made just now: with --output the files are written for you alone (mode 600), one of them for
-/// each machine.
+/// It contains new passwords. With --output, the files are written with mode 600: the configuration, and one file for
+/// each machine and for the admin.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  msg link config --server --machine laptop --machine buildbox --output nats
+  msg link config --server --machine laptop --machine buildbox --store \"$PWD/data\" --output nats
   nats-server -c nats/nats-server.conf
-  msg link config --server --machine a --machine b --listen 0.0.0.0:4222 --tls server.pem --tls-key server.key
+  msg link config --server --machine a --machine b --store \"$PWD/data\" --listen 0.0.0.0:4222 --tls server.pem --tls-key server.key
   msg link config --cluster n1=10.0.0.1 --cluster n2=10.0.0.2 --cluster n3=10.0.0.3 --machine a --machine b \\
     --tls server.pem --tls-key server.key --tls-ca ca.pem --output nats")]
 pub(super) struct ServerConfigArgs {
@@ -37,10 +38,10 @@ pub(super) struct ServerConfigArgs {
     /// A machine of the mesh; each gets a user of its own
     #[arg(long, value_name = "NAME")]
     machine: Vec<String>,
-    /// The name of the mesh; that of this mesh, or team
+    /// The name of the mesh; by default that of this mesh, else `team`
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Where the server listens
+    /// Where the server listens; with `--cluster` only the port counts
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:4222")]
     listen: String,
     /// Where the server keeps its data
@@ -62,8 +63,11 @@ pub(super) struct ServerConfigArgs {
 
 pub(super) fn run(op: &Op, args: &ServerConfigArgs) -> Result<CommandOutput, CommandError> {
     if !args.server && args.cluster.is_empty() {
-        return Err(CommandError::new(CommandErrorKind::Usage, "say for what: `--server` or `--cluster`")
-            .hint("for example: `msg link config --server --machine laptop --machine buildbox`"));
+        return Err(CommandError::new(
+            CommandErrorKind::Usage,
+            "missing option: give `--server` or `--cluster NAME=HOST`",
+        )
+        .hint("for example: `msg link config --server --machine laptop --machine buildbox`"));
     }
     let mesh = match &args.name {
         Some(name) => name.clone(),
@@ -73,19 +77,50 @@ pub(super) fn run(op: &Op, args: &ServerConfigArgs) -> Result<CommandOutput, Com
     };
     // The name is checked as it is in an address.
     LinkAddress::parse(&format!("nats://host/{mesh}")).map_err(|error| invalid(error.to_string()))?;
-    let files = generate(args, &mesh)?;
+    let files = generate(op, args, &mesh)?;
     match &args.output {
         Some(directory) => {
             let named: Vec<(String, String)> =
                 files.files.iter().map(|file| (file.name.clone(), file.text.clone())).collect();
             let written = write_config_files(op, directory, &named)?;
-            Ok(WrittenReport { files, written, mesh, listen: args.listen.clone() }.into())
+            Ok(WrittenReport { files, written, link: link_line(args, &mesh)? }.into())
         }
         None => Ok(PrintedReport(files).into()),
     }
 }
 
-fn generate(args: &ServerConfigArgs, mesh: &str) -> Result<ConfigFiles, CommandError> {
+/// How a machine links with what is configured; `HOST` where only a person knows by which name it reaches the server.
+fn link_line(args: &ServerConfigArgs, mesh: &str) -> Result<String, CommandError> {
+    let Listen { host, port } = listen(&args.listen)?;
+    let hosts: Vec<String> = match args.cluster.as_slice() {
+        [] if args.tls.is_none() => vec![format!("127.0.0.1:{port}")],
+        [] if ["0.0.0.0", "::", "[::]"].contains(&host.as_str()) => vec![format!("HOST:{port}")],
+        [] => vec![format!("{host}:{port}")],
+        nodes => {
+            let hosts = nodes.iter().filter_map(|node| Some(node.split_once('=')?.1));
+            hosts.map(|host| format!("{host}:{port}")).collect()
+        }
+    };
+    let scheme = if args.tls.is_some() { "tls" } else { "nats" };
+    let replicas = match args.cluster.len() {
+        0 => String::new(),
+        nodes => format!(" --replicas {nodes}"),
+    };
+    Ok(format!("msg link {scheme}://{}/{mesh}{replicas}", hosts.join(",")))
+}
+
+fn generate(op: &Op, args: &ServerConfigArgs, mesh: &str) -> Result<ConfigFiles, CommandError> {
+    // The server may be started in any directory. Those of a cluster are on machines of their own.
+    let on_server = |path: &String| match args.cluster.is_empty() {
+        true => op.cwd.join(op.home.expand(path)).to_string_lossy().into_owned(),
+        false => path.clone(),
+    };
+    let listen = listen(&args.listen)?;
+    if args.cluster.is_empty() && args.tls.is_none() && !server_config::is_loopback(&listen.host) {
+        op.warn(
+            "without TLS the server listens on 127.0.0.1 alone: `--tls` and `--tls-key` name a certificate",
+        );
+    }
     let machines = args.machine.iter().map(|name| {
         let id = MachineName::new(name.as_str()).map_err(|error| invalid(error.to_string()))?;
         Ok(MachineUser { id: id.to_string(), password: password() })
@@ -94,14 +129,14 @@ fn generate(args: &ServerConfigArgs, mesh: &str) -> Result<ConfigFiles, CommandE
         mesh: mesh.to_string(),
         machines: machines.collect::<Result<_, CommandError>>()?,
         admin: password(),
-        listen: listen(&args.listen)?,
+        listen,
         monitor_port: 8222,
-        store_dir: args.store.clone(),
+        store_dir: on_server(&args.store),
         max_file_store_gib: 10,
-        tls: args.tls.clone().zip(args.tls_key.clone()).map(|(certificate, key)| TlsFiles {
-            certificate,
-            key,
-            authority: args.tls_ca.clone(),
+        tls: args.tls.as_ref().zip(args.tls_key.as_ref()).map(|(certificate, key)| TlsFiles {
+            certificate: on_server(certificate),
+            key: on_server(key),
+            authority: args.tls_ca.as_ref().map(on_server),
             must_verify_clients: false,
         }),
         is_durable: true,
@@ -187,8 +222,8 @@ impl Report for PrintedReport {
 struct WrittenReport {
     files: ConfigFiles,
     written: Vec<PathBuf>,
-    mesh: String,
-    listen: String,
+    /// The command of each machine, without what differs.
+    link: String,
 }
 
 impl Report for WrittenReport {
@@ -205,17 +240,20 @@ impl Report for WrittenReport {
         for path in &self.written {
             page.line(format!("wrote {}", path.display()));
         }
-        let server = self.written.first().map(|path| path.display().to_string()).unwrap_or_default();
         page.line("");
-        page.line(format!("Start the server:   nats-server -c {server}"));
+        for (file, path) in self.files.files.iter().zip(&self.written) {
+            if let ConfigFileKind::Server { node } = &file.kind {
+                let node = node.as_ref().map_or(String::new(), |node| format!(" {node}"));
+                let path = path.to_string_lossy();
+                page.line(format!("Start the server{node}:   nats-server -c {}", shell_word(&path)));
+            }
+        }
         for file in &self.files.files {
             if let ConfigFileKind::Credentials { user } = &file.kind
                 && user != server_config::ADMIN
             {
-                page.line(format!(
-                    "On {user}:   msg link nats://{}/{} --machine {user} --credentials {}",
-                    self.listen, self.mesh, file.name
-                ));
+                let link = &self.link;
+                page.line(format!("On {user}:   {link} --machine {user} --credentials {}", file.name));
             }
         }
     }

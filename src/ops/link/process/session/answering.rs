@@ -14,6 +14,10 @@ use crate::ops::link::process::{Link, problem, runs};
 use crate::store::LinkConfig;
 use crate::store::link_protocol::{LinkAnswer, LinkRequest};
 use crate::sys::nats::NatsError;
+use crate::sys::test_switches;
+
+/// How long an orderly end takes at most.
+const GOODBYE: Duration = Duration::from_secs(2);
 
 impl Link<'_> {
     /// Answers those who came too early, as soon as that is possible, or when they have waited long enough.
@@ -31,7 +35,7 @@ impl Link<'_> {
     pub(super) async fn was_asked_to_end(&mut self, linked: &mut Linked, asked: Asked) -> bool {
         let Asked { request, answer, since } = asked;
         let is_for_link = matches!(request, LinkRequest::Poke | LinkRequest::Stop);
-        if !is_for_link && since.elapsed() >= ask::DECISION {
+        if !is_for_link && since.elapsed() >= ask::decision_limit() {
             // Nobody waits for it any more. What is decided now would be a surprise.
             return false;
         }
@@ -72,6 +76,7 @@ impl Link<'_> {
             match &request {
                 LinkRequest::TakeName { agent } => linked.grants.add_name(agent),
                 LinkRequest::TakeTask { key, .. }
+                | LinkRequest::ConfirmTask { key, .. }
                 | LinkRequest::CompleteTask { key, .. }
                 | LinkRequest::ReopenTask { key, .. } => linked.grants.add_task(key),
                 LinkRequest::TakePaths { agent, repository, reservations } => {
@@ -110,7 +115,7 @@ impl Link<'_> {
         let is_over = config.is_ok_and(|config| !config.as_ref().is_some_and(is_same));
         // Its agents go on: the next link process has the same lease if it comes before that is over, and nobody takes what
         // they work on because this one was replaced.
-        if !is_over && !linked.local.agents.is_empty() {
+        if !is_over && (!linked.is_local_known || !linked.local.agents.is_empty()) {
             return;
         }
         let epoch = linked.epoch();
@@ -130,7 +135,7 @@ impl Link<'_> {
                 drop(linked.nats.delete(&key, record.revision).await);
             }
         };
-        drop(tokio::time::timeout(Duration::from_secs(2), goodbye).await);
+        drop(tokio::time::timeout(test_switches::or_long(GOODBYE), goodbye).await);
         self.state.epoch = None;
     }
 }
@@ -145,6 +150,9 @@ async fn decide(
         LinkRequest::Poke | LinkRequest::Stop | LinkRequest::AskRun { .. } => Ok(LinkAnswer::Done),
         LinkRequest::TakeName { agent } => arbiter.take_name(agent).await,
         LinkRequest::TakeTask { agent, key, reason } => arbiter.take_task(agent, key, reason.as_ref()).await,
+        LinkRequest::ConfirmTask { agent, key, reason } => {
+            arbiter.confirm_task(agent, key, reason.as_ref()).await
+        }
         LinkRequest::CompleteTask { agent, key, notes } => {
             arbiter.complete_task(agent, key, notes.as_ref()).await
         }

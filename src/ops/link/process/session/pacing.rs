@@ -12,7 +12,7 @@ impl Linked {
     /// How long nothing happens by itself.
     pub(super) fn pause(&self) -> Duration {
         let end = self.grants.next_end().map(|end| end.saturating_duration_since(std::time::Instant::now()));
-        if self.has_more_to_send || !self.mail.is_empty() {
+        if (self.has_more_to_send || !self.mail.is_empty()) && self.can_decide().is_some() {
             return Duration::ZERO;
         }
         let most = match self.waiting.is_empty() {

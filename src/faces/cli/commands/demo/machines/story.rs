@@ -152,7 +152,7 @@ fn lose_network(
     told.lines([laptop.expect(5, &["reserve", "--repo", "docs/", "--as", "Anna"], &[])?]);
     told.lines([tower.no(&["claim", "TASK-01", "--as", "Bob"])?]);
 
-    told.step("After 30 seconds the lease of the laptop is over, and what it had is free for whoever asks")?;
+    told.step("After 30 seconds the lease of the laptop ends, and others can take what it held")?;
     let is_away =
         |answer: &Value| agent(answer, "Anna").is_some_and(|anna| anna["presence"] == "unreachable");
     tower.until(told, "the lease of the laptop is over", &["agents"], is_away)?;
