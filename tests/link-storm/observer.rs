@@ -12,6 +12,7 @@ use async_nats::jetstream::consumer::{DeliverPolicy, pull};
 use async_nats::jetstream::{self, Context};
 use futures_util::StreamExt;
 use nix::time::{ClockId, clock_gettime};
+use ravenry::domain::link::LeaseEpoch;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
@@ -155,7 +156,11 @@ fn state(key: &str, headers: &HeaderMap, payload: &[u8]) -> RecordState {
             let is_done = value["doneAt"].is_string();
             let thing = text(&value[kind]).map(|thing| format!("{kind} {thing}"));
             let owned = thing.zip(owner(&value["owner"]));
-            owned.map(|(thing, owner)| RecordState::Owned { thing, owner, is_done })
+            owned.map(|(thing, owner)| {
+                // The record of a task that was opened again stays, and is nobody's.
+                let is_free = !is_done && owner.epoch == LeaseEpoch::of_nobody().as_str();
+                if is_free { RecordState::Gone } else { RecordState::Owned { thing, owner, is_done } }
+            })
         }
         "paths" => {
             let held = value["held"].as_array().cloned().unwrap_or_default();

@@ -7,3 +7,4 @@ mod fixture;
 mod names;
 mod paths;
 mod tasks;
+mod wishes;

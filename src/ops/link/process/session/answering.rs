@@ -126,7 +126,8 @@ impl Link<'_> {
                 let mut grants = Grants::default();
                 let mut reconciler =
                     Reconciler { op: self.op, nats, table, epoch: &epoch, grants: &mut grants, told };
-                let nothing = LocalState { knows_all_tasks: true, ..LocalState::default() };
+                let nothing =
+                    LocalState { knows_all_agents: true, knows_all_tasks: true, ..LocalState::default() };
                 drop(reconciler.run(&nothing).await);
             }
             let key = machine_key(&linked.table.me);
