@@ -152,8 +152,6 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::thread;
 
-    use fs_err as fs;
-
     use super::*;
 
     fn found(path: &Path) -> FileContent<Vec<u8>> {
@@ -168,11 +166,10 @@ mod tests {
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
-                let new = dir.path().join("new");
                 while !done.load(Ordering::Relaxed) {
-                    fs::write(&new, "{}").unwrap();
-                    fs::rename(&new, &path).unwrap();
-                    fs::remove_file(&path).unwrap();
+                    let published = files::publish_beside(&path, b"{}", 0o600).unwrap();
+                    assert_eq!(published, files::Published::Done);
+                    files::remove(&path).unwrap();
                 }
             });
             let damaged = (0..50_000).find_map(|_| match found(&path) {

@@ -77,9 +77,7 @@ pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
         SentMessageLocation::Quarantine => {
             ("gone", None, None, Some("it could not be read, and was set aside".to_string()))
         }
-        SentMessageLocation::Remote(delivery) => {
-            on_the_way(&mesh, &sent, &delivery, filed.message.timestamp)?
-        }
+        SentMessageLocation::Remote(delivery) => on_the_way(&mesh, sent, &delivery, filed.message.timestamp)?,
         SentMessageLocation::Nowhere => nowhere(&mesh, &sent.to)?,
     };
     let wake = sent.route.clone();

@@ -69,7 +69,12 @@ fn a_certificate_that_can_not_be_trusted() {
     let (ours, other) = (Authority::new("ours"), Authority::new("other"));
     for (signer, wanted, says, way_out) in [
         (&ours, Wanted { host: HERE, expired: true }, "has expired", "renew"),
-        (&ours, Wanted { host: "elsewhere.example", expired: false }, "is for another name", "certificate for this host"),
+        (
+            &ours,
+            Wanted { host: "elsewhere.example", expired: false },
+            "is for another name",
+            "certificate for this host",
+        ),
         (&other, Wanted { host: HERE, expired: false }, "does not trust", "--ca FILE"),
     ] {
         let (dir, _server, machine) = with_certificate(signer, &wanted);

@@ -10,7 +10,7 @@ use crate::sys::clock;
 /// What became of a message for this machine.
 pub(super) enum Arrival {
     /// It is in an inbox.
-    Delivered(Box<Agent>, Message),
+    Delivered(Box<Agent>, Box<Message>),
     /// There is nothing more to do: it came before, or it is in the grave of a session that may come back.
     Settled,
     /// Nobody here is meant by it.
@@ -45,7 +45,7 @@ pub(super) fn deliver(mesh: &Mesh, owed: &OwedReceipt, message: &Message) -> Res
         Some(agent) => {
             locked.make_inbox(&agent.name).map_err(of_recipient)?;
             locked.deliver(&agent.name, stem, message).map_err(of_recipient)?;
-            Arrival::Delivered(Box::new(agent), message.clone())
+            Arrival::Delivered(Box::new(agent), Box::new(message.clone()))
         }
         None => {
             let graves = match session {

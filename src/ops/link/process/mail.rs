@@ -89,7 +89,7 @@ impl DamageCount {
 }
 
 /// Whom a message was delivered to, if somebody is to be woken.
-type Woken = Option<(Box<Agent>, Message)>;
+type Woken = Option<(Box<Agent>, Box<Message>)>;
 
 /// Takes what has come.
 pub(super) struct MailReceiver<'a> {
@@ -346,7 +346,7 @@ async fn acknowledge_before_inbox(mesh: &Mesh, one: Incoming) {
 }
 
 /// Wakes the recipients that are idle. The messages are delivered, whatever fails here.
-fn wake_all(op: &Op, mesh: &Mesh, arrivals: &[(Box<Agent>, Message)]) {
+fn wake_all(op: &Op, mesh: &Mesh, arrivals: &[(Box<Agent>, Box<Message>)]) {
     for (agent, message) in arrivals {
         let before = match wake::route(op, mesh, agent, message.importance) {
             Ok(before) => before,

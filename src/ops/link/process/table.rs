@@ -382,7 +382,7 @@ mod tests {
         table.put(&key, 1, b"{");
         assert!(matches!(table.get(&key).unwrap().value, RecordValue::Unreadable));
         let other = AgentName::new("Bob").unwrap();
-        let record = NameRecord { name: other.clone(), owner: owner("there", "a") };
+        let record = NameRecord { name: other, owner: owner("there", "a") };
         table.put(&key, 2, &name_bytes(&record.name, &record.owner, None, None));
         assert!(
             matches!(table.get(&key).unwrap().value, RecordValue::Unreadable),

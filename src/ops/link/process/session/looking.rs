@@ -1,8 +1,11 @@
 //! Looks whether the server and the mesh agree. What goes wrong with one part stops no other.
 
+use jiff::Timestamp;
+
 use super::Linked;
 use super::problems::Part;
-use crate::domain::link::{LeaseEpoch, TaskKey, TaskRecord};
+use crate::domain::Agent;
+use crate::domain::link::{LeaseEpoch, TaskKey, TaskRecord, later};
 use crate::ops::error::CommandError;
 use crate::ops::link::process::Link;
 use crate::ops::link::process::local::LocalCompletions;
@@ -137,7 +140,7 @@ impl Link<'_> {
 
     pub(super) fn write_mirror(&mut self, linked: &mut Linked) -> Result<(), CommandError> {
         let now = clock::now();
-        self.mesh.remote().set_agents(&linked.table.mirrored_agents(now))?;
+        self.mesh.remote().set_agents(&mirrored_agents(linked, now))?;
         let is_in_work = |key: &str| linked.local.tasks.contains_key(key) || linked.grants.has(key);
         self.mesh.remote().set_tasks(&linked.table.mirrored_tasks(is_in_work))?;
         linked.presence.prune(self.mesh, &linked.table)?;
@@ -161,4 +164,14 @@ impl Link<'_> {
         self.hints.watch(dirs);
         Ok(())
     }
+}
+
+/// The agents of the others, with what they hold by the clock of this machine: in the records, times are by the server's.
+fn mirrored_agents(linked: &Linked, now: Timestamp) -> Vec<Agent> {
+    let ahead = linked.nats.server_facts().clock_offset.unwrap_or_default();
+    let mut agents = linked.table.mirrored_agents(now);
+    for held in agents.iter_mut().flat_map(|agent| &mut agent.reservations) {
+        held.expires_at = held.expires_at.map(|at| later(at, -ahead));
+    }
+    agents
 }
