@@ -3,9 +3,9 @@
 //!
 //! One loop decides, one thing after the other, so nothing here needs a lock of its own. Besides it run a task that
 //! renews the lease, one that follows the records, one that fetches mail, one that hears presence and one that serves
-//! the socket; they only bring something to the loop. Two more share the feed by themselves. Whatever the loop does may be cut short by a kill: the server's records name their
-//! owner, a message leaves the server only when it is in an inbox here, and one of ours stays queued until the server
-//! has it.
+//! the socket; they only bring something to the loop. Two more share the feed by themselves. Whatever the loop does may
+//! be cut short by a kill: the server's records name their owner, a message leaves the server only when it is in an inbox
+//! here, and one of ours stays queued until the server has it.
 
 mod decide;
 mod delivering;
