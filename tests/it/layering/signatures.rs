@@ -24,7 +24,7 @@ const PREDICATES: [&str; 9] = ["are", "can", "in", "may", "was", "would", "as", 
 const NOUNS: [&str; 3] = ["success", "access", "alias"];
 
 /// Actions that return how they went, as `HashSet::insert` does, and what `true` means.
-const ACTIONS: [(&str, &str); 33] = [
+const ACTIONS: [(&str, &str); 34] = [
     ("ack", "it was not acked before"),
     ("add", "the link can be tracked"),
     ("answer_ping", "there was a ping"),
@@ -38,6 +38,7 @@ const ACTIONS: [(&str, &str); 33] = [
     ("mark_box", "the box shows it"),
     ("next", "there is another round"),
     ("note_activity", "it was written"),
+    ("note_refused_because", "the message was not refused before"),
     ("note_reminder", "the agent was not reminded before"),
     ("paste", "the draft has room for it"),
     ("post_owed", "the notice was posted"),

@@ -96,8 +96,6 @@ fn what_a_person_is_to_type_is_all_of_it() {
         let hints = ended.json()["error"]["hints"].to_string();
         assert!(hints.contains(told), "{line}: {hints}");
     }
-    let ended = shell.run("msg link forget '; rm x' --yes --json").expect_code(1);
-    assert_eq!(ended.kind(), "invalid_value");
 }
 
 /// Only a process that is linked can tell the others that this machine goes.
@@ -115,7 +113,7 @@ fn a_project_tells_nothing_of_other_machines() {
     let linked = Linked::unlinked();
     let line = |machine: &str| {
         format!(
-            r#"{{"ts":"2030-01-02T11:00:00.000Z","type":"commit","agent":"Zed","preview":"p{machine}","machine":{machine}}}"#
+            r#"{{"ts":"2030-01-02T11:00:00.000Z","type":"commit","agent":"Zed","preview":"p","machine":{machine}}}"#
         ) + "\n"
     };
     let feed = [r#""laptop""#, "7", r#""My Mac""#].map(line).concat();

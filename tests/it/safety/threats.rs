@@ -41,6 +41,7 @@ fn every_test_that_the_threat_model_names_is_there() {
     tests_in(&root().join("src/store/knowledge"), "knowledge::", &mut there);
     tests_in(&root().join("src/store/wire"), "", &mut there);
     tests_in(&root().join("src/sys/git"), "", &mut there);
+    tests_in(&root().join("src/sys/nats"), "nats::", &mut there);
     tests_in(&root().join("src/sys/outline"), "outline::", &mut there);
     let text = fs::read_to_string(root().join("SECURITY.md")).unwrap();
     let heads = ["| threat ", "| --- "];

@@ -1,14 +1,14 @@
 //! Puts a message from another machine where its recipient finds it: into its inbox, or into the grave of a session that
 //! may come back.
 
-use super::failure::{Failure, of_recipient};
+use super::failure::{MailFailure, of_recipient};
 use crate::domain::{Agent, Message, SessionId};
 use crate::ops::agents::list::grave_of;
 use crate::store::{Mesh, OwedReceipt, Registration, SentMessageLocation, SessionRecord};
 use crate::sys::clock;
 
 /// What became of a message for this machine.
-pub(super) enum Arrival {
+pub(super) enum MailArrival {
     /// It is in an inbox.
     Delivered(Box<Agent>, Box<Message>),
     /// There is nothing more to do: it came before, or it is in the grave of a session that may come back.
@@ -19,7 +19,11 @@ pub(super) enum Arrival {
 
 /// Puts a message where its recipient finds it. It is remembered that its sender is to be told, under the name that the
 /// sender wrote to, whatever its agent is called now.
-pub(super) fn deliver(mesh: &Mesh, owed: &OwedReceipt, message: &Message) -> Result<Arrival, Failure> {
+pub(super) fn deliver(
+    mesh: &Mesh,
+    owed: &OwedReceipt,
+    message: &Message,
+) -> Result<MailArrival, MailFailure> {
     let OwedReceipt { stem, to, .. } = owed;
     // While the lock is held, nobody is buried or renamed.
     let locked = mesh.lock()?;
@@ -39,13 +43,13 @@ pub(super) fn deliver(mesh: &Mesh, owed: &OwedReceipt, message: &Message) -> Res
     };
     if is_known {
         mesh.remote().owe(owed)?;
-        return Ok(Arrival::Settled);
+        return Ok(MailArrival::Settled);
     }
     let arrival = match found {
         Some(agent) => {
             locked.make_inbox(&agent.name).map_err(of_recipient)?;
             locked.deliver(&agent.name, stem, message).map_err(of_recipient)?;
-            Arrival::Delivered(Box::new(agent), Box::new(message.clone()))
+            MailArrival::Delivered(Box::new(agent), Box::new(message.clone()))
         }
         None => {
             let graves = match session {
@@ -58,9 +62,9 @@ pub(super) fn deliver(mesh: &Mesh, owed: &OwedReceipt, message: &Message) -> Res
                 is_kept = is_kept || kept;
             }
             if !is_kept {
-                return Ok(Arrival::ForNobody);
+                return Ok(MailArrival::ForNobody);
             }
-            Arrival::Settled
+            MailArrival::Settled
         }
     };
     mesh.remote().owe(owed)?;
@@ -68,7 +72,7 @@ pub(super) fn deliver(mesh: &Mesh, owed: &OwedReceipt, message: &Message) -> Res
 }
 
 /// The agent that is meant: the one of that session, whatever it is called now. Of an earlier `msg`, that of the name.
-fn recipient(mesh: &Mesh, owed: &OwedReceipt, message: &Message) -> Result<Option<Agent>, Failure> {
+fn recipient(mesh: &Mesh, owed: &OwedReceipt, message: &Message) -> Result<Option<Agent>, MailFailure> {
     let to = &owed.to;
     let earlier = match &message.to_session {
         Some(session) => {

@@ -8,7 +8,7 @@ use crate::sys::nats::NatsError;
 
 /// Why a message is not delivered.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum MailFailure {
     /// No version of it can be: this one does not understand it.
     Unreadable(String),
     /// A file that only this message needs is damaged: its recipient's, or that of the run it is about. Nothing else is
@@ -18,27 +18,27 @@ pub(super) enum Failure {
     NotYet(String),
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for MailFailure {
     fn from(error: StoreError) -> Self {
         Self::NotYet(error.to_string())
     }
 }
 
-impl From<NatsError> for Failure {
+impl From<NatsError> for MailFailure {
     fn from(error: NatsError) -> Self {
         Self::NotYet(error.to_string())
     }
 }
 
-impl From<CommandError> for Failure {
+impl From<CommandError> for MailFailure {
     fn from(error: CommandError) -> Self {
         Self::NotYet(error.to_string())
     }
 }
 
 /// The failure, if the files that were used are those of one recipient.
-pub(super) fn of_recipient(error: StoreError) -> Failure {
-    if is_of_recipient(&error) { Failure::Damaged(error.to_string()) } else { error.into() }
+pub(super) fn of_recipient(error: StoreError) -> MailFailure {
+    if is_of_recipient(&error) { MailFailure::Damaged(error.to_string()) } else { error.into() }
 }
 
 /// Whether the error is one of those files alone, and not of the lock or the disk.
@@ -55,9 +55,9 @@ pub(super) fn is_of_recipient(error: &StoreError) -> bool {
 }
 
 /// The failure, if the files that were used are those of one run.
-pub(super) fn of_run(error: CommandError) -> Failure {
+pub(super) fn of_run(error: CommandError) -> MailFailure {
     match error.kind {
-        CommandErrorKind::Corrupt => Failure::Damaged(error.to_string()),
+        CommandErrorKind::Corrupt => MailFailure::Damaged(error.to_string()),
         _ => error.into(),
     }
 }
@@ -81,13 +81,13 @@ mod tests {
             (nix::libc::EACCES, false),
         ] {
             let failure = of_recipient(os_error(code));
-            assert_eq!(matches!(failure, Failure::Damaged(_)), is_damaged, "{failure:?}");
+            assert_eq!(matches!(failure, MailFailure::Damaged(_)), is_damaged, "{failure:?}");
         }
         // As an operation on files really says it.
         let file = tempfile::NamedTempFile::new().unwrap();
         let error = fs_err::read_dir(file.path()).unwrap_err();
-        assert!(matches!(of_recipient(StoreError::File(error.into())), Failure::Damaged(_)));
+        assert!(matches!(of_recipient(StoreError::File(error.into())), MailFailure::Damaged(_)));
         let damaged = StoreError::Corrupt { path: "sessions/s.json".into(), reason: "it ends".to_string() };
-        assert!(matches!(of_recipient(damaged), Failure::Damaged(_)));
+        assert!(matches!(of_recipient(damaged), MailFailure::Damaged(_)));
     }
 }

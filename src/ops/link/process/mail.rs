@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use jiff::SignedDuration;
 
-use super::delivering::{Arrival, deliver};
-use super::failure::{Failure, of_recipient, of_run};
+use super::delivering::{MailArrival, deliver};
+use super::failure::{MailFailure, of_recipient, of_run};
 use super::receipts::{NOTHING, Refusal};
 use super::runs;
 use super::senders::{Sender, of_former_owner};
@@ -126,11 +126,11 @@ impl MailReceiver<'_> {
                 drop(one.done().await);
                 return arrival;
             }
-            Err(Failure::Unreadable(why)) => {
+            Err(MailFailure::Unreadable(why)) => {
                 self.put_aside(one, &why).await;
                 return None;
             }
-            Err(Failure::Damaged(why)) => {
+            Err(MailFailure::Damaged(why)) => {
                 if mail.failures.is_enough(one.sequence, &whose(&one)) && self.owe_damaged(&one) {
                     self.put_aside(one, &why).await;
                     return None;
@@ -139,7 +139,7 @@ impl MailReceiver<'_> {
             }
             // What is wrong is here or between here and the server, such as a full disk, and not the message. However
             // long that takes, it is kept.
-            Err(Failure::NotYet(why)) => why,
+            Err(MailFailure::NotYet(why)) => why,
         };
         // What follows waits for it: the order of a sender's messages is kept.
         self.op.warn(format!("a message from {} could not be delivered yet: {why}", one.from_machine));
@@ -164,9 +164,9 @@ impl MailReceiver<'_> {
         }
     }
 
-    async fn receive_one(&mut self, one: &Incoming) -> Result<Woken, Failure> {
+    async fn receive_one(&mut self, one: &Incoming) -> Result<Woken, MailFailure> {
         let from = MachineName::new(one.from_machine.as_str());
-        let from = from.map_err(|error| Failure::Unreadable(error.to_string()))?;
+        let from = from.map_err(|error| MailFailure::Unreadable(error.to_string()))?;
         match Envelope::parse(&one.bytes) {
             Ok(Envelope::Message { stem, message }) => {
                 self.receive_message(&from, one.stored_at, &stem, message).await
@@ -182,7 +182,7 @@ impl MailReceiver<'_> {
                 if let Some((stem, to)) = Envelope::message_in(&one.bytes) {
                     self.mesh.remote().owe(&owed(&stem, &to, &from, Refusal::NotUnderstood.word()))?;
                 }
-                Err(Failure::Unreadable(error.to_string()))
+                Err(MailFailure::Unreadable(error.to_string()))
             }
         }
     }
@@ -192,7 +192,7 @@ impl MailReceiver<'_> {
         from: &MachineName,
         stored_at: jiff::Timestamp,
         letter: &RunLetter,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), MailFailure> {
         let place = (from, stored_at, i64::try_from(self.clock_offset().as_millis()).unwrap_or(0));
         if let Some((id, answer)) = runs::receive(self.mesh, place, letter).map_err(of_run)? {
             let bytes = Bytes::from(Envelope::Run(answer).bytes());
@@ -211,9 +211,9 @@ impl MailReceiver<'_> {
         stored_at: jiff::Timestamp,
         stem: &MessageStem,
         message: Message,
-    ) -> Result<Woken, Failure> {
+    ) -> Result<Woken, MailFailure> {
         let Ok(to) = AgentName::new(message.to.as_str()) else {
-            return Err(Failure::Unreadable("its recipient is not a name".to_string()));
+            return Err(MailFailure::Unreadable("its recipient is not a name".to_string()));
         };
         if self.mesh.remote().owes(from, stem)? {
             return Ok(None);
@@ -228,9 +228,9 @@ impl MailReceiver<'_> {
         let refusal = match refusal {
             Some(refusal) => refusal,
             None => match deliver(self.mesh, &owed(stem, &to, from, NOTHING), &message)? {
-                Arrival::Delivered(agent, message) => return Ok(Some((agent, message))),
-                Arrival::Settled => return Ok(None),
-                Arrival::ForNobody => Refusal::Nobody,
+                MailArrival::Delivered(agent, message) => return Ok(Some((agent, message))),
+                MailArrival::Settled => return Ok(None),
+                MailArrival::ForNobody => Refusal::Nobody,
             },
         };
         self.op.warn(format!("a message from {from} to {to} is refused: {}", refusal.why()));
@@ -245,7 +245,7 @@ impl MailReceiver<'_> {
         from: &MachineName,
         message: &Message,
         stored_at: jiff::Timestamp,
-    ) -> Result<Sender, Failure> {
+    ) -> Result<Sender, MailFailure> {
         let stored = (stored_at, self.clock_offset());
         let sender = Sender::of(self.mesh, self.table, from, message, stored)?;
         let Ok(name) = AgentName::new(message.from.as_str()) else { return Ok(sender) };
@@ -277,7 +277,7 @@ impl MailReceiver<'_> {
         to: &AgentName,
         stem: &MessageStem,
         state: &ReceiptState,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), MailFailure> {
         let remote = self.mesh.remote();
         let Some(message) = remote.sent_message(to, stem).map_err(of_recipient)? else { return Ok(()) };
         if !self.may_tell(from, to, &message, state).await? {
@@ -302,7 +302,7 @@ impl MailReceiver<'_> {
         to: &AgentName,
         message: &Message,
         state: &ReceiptState,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, MailFailure> {
         let machine = match &message.to_machine {
             Some(machine) => machine.clone(),
             // Sent by a version that did not write the machine down.

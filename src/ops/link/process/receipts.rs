@@ -95,13 +95,12 @@ fn places(mesh: &Mesh, owed: &[OwedReceipt]) -> Result<Vec<Option<SentMessageLoc
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    let outboxes = mesh.outboxes();
-    match outboxes.locate_sent(&wanted) {
+    match mesh.outboxes().locate_sent(&wanted) {
         Ok(places) => Ok(places.into_iter().map(Some).collect()),
         Err(error) if !is_of_recipient(&error) => Err(error),
         Err(_) => wanted
             .chunks(1)
-            .map(|one| match outboxes.locate_sent(one) {
+            .map(|one| match mesh.outboxes().locate_sent(one) {
                 Ok(mut places) => Ok(places.pop()),
                 Err(error) if is_of_recipient(&error) => Ok(None),
                 Err(error) => Err(error),
