@@ -160,8 +160,12 @@ impl Search<'_> {
         if self.missing.is_empty() {
             return Ok(());
         }
-        let inboxes = files::list(&layout.directory("inbox"))?;
-        let names = inboxes.iter().filter_map(|name| AgentName::new(name).ok());
+        // Who was buried has no inbox any more; what it had read stays.
+        let mut names = files::list(&layout.directory("inbox"))?;
+        names.extend(files::list(&layout.directory("seen"))?);
+        names.sort();
+        names.dedup();
+        let names = names.iter().filter_map(|name| AgentName::new(name.as_str()).ok());
         for name in names.filter(|name| !looked_at.iter().any(|looked_at| looked_at.is_spelled_as(name))) {
             self.mail_of(&name)?;
         }
@@ -226,6 +230,20 @@ mod tests {
                 }
             });
         }
+    }
+
+    /// Mail that was forwarded to a new name, and read there by somebody who is gone.
+    #[test]
+    fn what_somebody_who_is_buried_has_read_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = MeshOptions { durability: Durability::Process, lock_timeout: Duration::from_secs(1) };
+        let mesh = Mesh::create(&MeshLocation::at(&dir.path().join("mesh")), options).unwrap();
+        let seen = mesh.layout.seen(&AgentName::new("Later").unwrap());
+        files::create_dir(&seen).unwrap();
+        files::create_empty(&seen.join("1795134989388-qws8nw,1795134546824,read..json")).map(drop).unwrap();
+        let stem = MessageStem::of_file("1795134989388-qws8nw.json").unwrap();
+        let place = mesh.outboxes().locate_sent(&[(stem, AgentName::new("Earlier").unwrap())]).unwrap();
+        assert!(matches!(place[..], [SentMessageLocation::Seen(_)]), "{place:?}");
     }
 
     /// `files_of` relies on this when it starts at a stem.

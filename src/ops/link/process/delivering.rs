@@ -1,7 +1,7 @@
 //! Puts a message from another machine where its recipient finds it: into its inbox, or into the grave of a session that
 //! may come back.
 
-use super::failure::{MailFailure, of_recipient};
+use super::failure::{MailFailure, is_of_recipient, of_recipient};
 use crate::domain::{Agent, Message, SessionId};
 use crate::ops::agents::list::grave_of;
 use crate::store::{Mesh, OwedReceipt, Registration, SentMessageLocation, SessionRecord};
@@ -18,11 +18,12 @@ pub(super) enum MailArrival {
 }
 
 /// Puts a message where its recipient finds it. It is remembered that its sender is to be told, under the name that the
-/// sender wrote to, whatever its agent is called now.
+/// sender wrote to, whatever its agent is called now. The server has brought it that many times.
 pub(super) fn deliver(
     mesh: &Mesh,
     owed: &OwedReceipt,
     message: &Message,
+    tries: u64,
 ) -> Result<MailArrival, MailFailure> {
     let OwedReceipt { stem, to, .. } = owed;
     // While the lock is held, nobody is buried or renamed.
@@ -32,15 +33,10 @@ pub(super) fn deliver(
     // In the inbox that need not be said any more.
     let message = &Message { to_session: None, to_machine: None, ..message.clone() };
     // It comes again if this process was killed before it could say that it has it.
-    let is_known = match &found {
-        Some(agent) if agent.name.is_spelled_as(to) => {
-            mesh.inboxes().knows(to, stem).map_err(of_recipient)?
-        }
-        _ => {
-            let place = mesh.outboxes().locate_sent(&[(stem.clone(), to.clone())])?.pop();
-            !matches!(place, None | Some(SentMessageLocation::Nowhere | SentMessageLocation::Remote(_)))
-        }
-    };
+    let is_direct = found.as_ref().is_some_and(|agent| agent.name.is_spelled_as(to));
+    let is_known = is_direct && mesh.inboxes().knows(to, stem).map_err(of_recipient)?
+        // Its agent may have another name now, or may have had one when it came before.
+        || (!is_direct || tries > 1) && is_anywhere(mesh, owed)?;
     if is_known {
         mesh.remote().owe(owed)?;
         return Ok(MailArrival::Settled);
@@ -69,6 +65,17 @@ pub(super) fn deliver(
     };
     mesh.remote().owe(owed)?;
     Ok(arrival)
+}
+
+/// Whether the message is on this machine, under whatever name. What is damaged of others keeps back nobody's mail.
+fn is_anywhere(mesh: &Mesh, owed: &OwedReceipt) -> Result<bool, MailFailure> {
+    match mesh.outboxes().locate_sent(&[(owed.stem.clone(), owed.to.clone())]) {
+        Ok(places) => Ok(places
+            .iter()
+            .any(|place| !matches!(place, SentMessageLocation::Nowhere | SentMessageLocation::Remote(_)))),
+        Err(error) if is_of_recipient(&error) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The agent that is meant: the one of that session, whatever it is called now. Of an earlier `msg`, that of the name.

@@ -168,9 +168,7 @@ impl MailReceiver<'_> {
         let from = MachineName::new(one.from_machine.as_str());
         let from = from.map_err(|error| MailFailure::Unreadable(error.to_string()))?;
         match Envelope::parse(&one.bytes) {
-            Ok(Envelope::Message { stem, message }) => {
-                self.receive_message(&from, one.stored_at, &stem, message).await
-            }
+            Ok(Envelope::Message { stem, message }) => self.receive_message(&from, one, &stem, message).await,
             Ok(Envelope::Receipt { stem, to, state }) => {
                 self.note_receipt(&from, &to, &stem, &state).await.map(|()| None)
             }
@@ -208,7 +206,7 @@ impl MailReceiver<'_> {
     async fn receive_message(
         &mut self,
         from: &MachineName,
-        stored_at: jiff::Timestamp,
+        one: &Incoming,
         stem: &MessageStem,
         message: Message,
     ) -> Result<Woken, MailFailure> {
@@ -219,7 +217,7 @@ impl MailReceiver<'_> {
             return Ok(None);
         }
         let message = if message.is_notice() { message.into_notice_of(from) } else { message };
-        let (message, refusal) = match self.sender(from, &message, stored_at).await? {
+        let (message, refusal) = match self.sender(from, &message, one.stored_at).await? {
             Sender::Vouched | Sender::Unknown => (message, None),
             Sender::Before => (of_former_owner(message, from), None),
             Sender::SomebodyElse => (message, Some(Refusal::SomebodyElsesName)),
@@ -227,7 +225,7 @@ impl MailReceiver<'_> {
         };
         let refusal = match refusal {
             Some(refusal) => refusal,
-            None => match deliver(self.mesh, &owed(stem, &to, from, NOTHING), &message)? {
+            None => match deliver(self.mesh, &owed(stem, &to, from, NOTHING), &message, one.tries)? {
                 MailArrival::Delivered(agent, message) => return Ok(Some((agent, message))),
                 MailArrival::Settled => return Ok(None),
                 MailArrival::ForNobody => Refusal::Nobody,
@@ -339,9 +337,10 @@ fn is_message(one: &Incoming) -> bool {
 async fn acknowledge_before_inbox(mesh: &Mesh, one: Incoming) {
     let Ok(Envelope::Message { stem, message }) = Envelope::parse(&one.bytes) else { return };
     let from = MachineName::new(one.from_machine.as_str());
+    let tries = one.tries;
     drop(one.done().await);
     if let (Ok(from), Ok(to)) = (from, AgentName::new(message.to.as_str())) {
-        drop(deliver(mesh, &owed(&stem, &to, &from, NOTHING), &message));
+        drop(deliver(mesh, &owed(&stem, &to, &from, NOTHING), &message, tries));
     }
 }
 
